@@ -24,13 +24,10 @@ const tag = 'Account';
 const changesSender = (changes: object) => Object.keys(changes).some((name) => name.startsWith('email_'));
 
 /** `GET` and `PATCH /v1/my/account`. */
-export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
-  const {
-    config,
-    database: { pool },
-  } = deps;
+export function createAccountRoutes({ config, database, keyring }: AccountRouteDeps): RouteDefinition[] {
+  const { pool } = database;
   const mailDomain = config.MAIL_DOMAIN;
-  const images = createImageReferences(pool, createSignedIds(deps.keyring));
+  const images = createImageReferences(pool, createSignedIds(keyring));
   const brands = createBrandService({ pool, images });
   const presentBrand = createBrandPresenter(images);
   const profile = createAccountProfile({ db: pool, images, mailDomain, limits: limitSettings(config) });
@@ -58,6 +55,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       summary: 'Show the account, its limits and its usage',
       auth: 'account',
       testKeys: 'allowed',
+      assistants: { sharedFields: ['billing'] },
       responses: { 200: { description: 'The account', schema: accountSchema } },
       async handler({ tenant, publicUrl }) {
         return { status: 200, body: await present(await profile.find(tenant), tenant, publicUrl) };

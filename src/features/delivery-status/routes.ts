@@ -18,6 +18,9 @@ export function createDeliveryRoutes(deps: { config: Config; database: Database 
         'Returns the figures that limit sending. Reading them reserves nothing; each message is checked again when it is sent.',
       auth: 'brand',
       testKeys: 'allowed',
+      assistants: {
+        sharedFields: ['commercial.spent_this_month_cents', 'commercial.wallet_balance_cents'],
+      },
       responses: { 200: { description: 'The current figures.', schema: deliveryStatusResource } },
       async handler({ tenant }) {
         const { pool } = deps.database;

@@ -1,3 +1,4 @@
+import type { Finder } from '../../platform/auth/tenant.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -80,15 +81,14 @@ export async function insertExport(
   return oneOf(rows);
 }
 
+/** SQL: whether the caller finds an export `e` of the brand. */
+const foundSql = ({ someBrands }: Finder): string => (someBrands ? `e.resource <> 'suppressions'` : 'true');
+
 /** @returns null if the brand has no such export */
-export async function findExport(
-  db: Queryable,
-  { brandId }: BrandScope,
-  id: number,
-): Promise<ExportRow | null> {
+export async function findExport(db: Queryable, scope: Finder, id: number): Promise<ExportRow | null> {
   const { rows } = await db.query<ExportRow>(
-    `select ${COLUMNS} from exports e where e.brand_id = $1 and e.id = $2`,
-    [brandId, id],
+    `select ${COLUMNS} from exports e where e.brand_id = $1 and e.id = $2 and ${foundSql(scope)}`,
+    [scope.brandId, id],
   );
   return oneOf(rows);
 }
@@ -102,13 +102,13 @@ export async function readExport(db: Queryable, id: number): Promise<ExportRow |
 /** Finds exports, newest first. */
 export async function findExports(
   db: Queryable,
-  { brandId }: BrandScope,
+  scope: Finder,
   filters: { resource: string | undefined; status: string | undefined },
   page: Page,
 ): Promise<{ rows: ExportRow[]; count: RowCount }> {
   const source = `exports e where e.brand_id = $1 and ($2::text is null or e.resource = $2)
-    and ($3::text is null or e.status = $3)`;
-  const values = [brandId, filters.resource ?? null, filters.status ?? null];
+    and ($3::text is null or e.status = $3) and ${foundSql(scope)}`;
+  const values = [scope.brandId, filters.resource ?? null, filters.status ?? null];
   const below = page.after === null ? '' : `and e.id < ${page.after}`;
   const [{ rows }, count] = await Promise.all([
     db.query<ExportRow>(
@@ -121,11 +121,12 @@ export async function findExports(
 }
 
 /** @returns null if the brand has no such export, or it has ended */
-export async function cancel(db: Queryable, { brandId }: BrandScope, id: number): Promise<ExportRow | null> {
+export async function cancel(db: Queryable, scope: Finder, id: number): Promise<ExportRow | null> {
   const { rows } = await db.query<ExportRow>(
     `update exports e set status = 'canceled', finished_at = now(), expires_at = now(), engine_expected_by = null
-     where e.brand_id = $1 and e.id = $2 and e.status in ('queued', 'processing') returning ${COLUMNS}`,
-    [brandId, id],
+     where e.brand_id = $1 and e.id = $2 and e.status in ('queued', 'processing')
+       and ${foundSql(scope)} returning ${COLUMNS}`,
+    [scope.brandId, id],
   );
   return oneOf(rows);
 }

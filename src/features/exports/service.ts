@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { AppError, invalid, notFound } from '../../errors.ts';
+import type { Finder } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -106,7 +107,7 @@ export async function createExport(
 /** Lists the exports of a brand, newest first. */
 export async function listExports(
   db: Queryable,
-  tenant: BrandScope,
+  tenant: Finder,
   query: ListExportsQuery,
   page: Page,
   publicUrl: string,
@@ -123,7 +124,7 @@ export async function listExports(
 /** @returns null if the brand has no such export */
 export async function loadExport(
   db: Queryable,
-  tenant: BrandScope,
+  tenant: Finder,
   id: number,
   publicUrl: string,
 ): Promise<Export | null> {
@@ -138,7 +139,7 @@ export async function loadExport(
  */
 export async function cancelExport(
   trx: Queryable,
-  tenant: BrandScope,
+  tenant: Finder,
   id: number,
   publicUrl: string,
 ): Promise<Export> {
@@ -176,7 +177,7 @@ export interface ExportFile {
 export async function openExportFile(
   db: Queryable,
   store: BlobStore,
-  tenant: BrandScope,
+  tenant: Finder,
   id: number,
 ): Promise<ExportFile> {
   const row = await findExport(db, tenant, id);

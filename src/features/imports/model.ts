@@ -1,4 +1,5 @@
 import { fn, type ModelObject } from 'objection';
+import type { Finder } from '../../platform/auth/tenant.ts';
 import type { CsvDialect } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { type AccountScope, type BrandScope, TenantModel } from '../../platform/db/model.ts';
@@ -134,9 +135,15 @@ export async function insertImport(
   return ImportModel.on(trx).insert(row).returning(ImportModel.columns);
 }
 
+/** The imports of the brand that the caller finds. */
+function found(db: Queryable, scope: Finder) {
+  const query = ImportModel.ofBrand(db, scope);
+  return scope.someBrands ? query.whereNot('resource', 'suppressions') : query;
+}
+
 /** @returns null if the brand has no such import */
-export async function findImport(db: Queryable, scope: BrandScope, id: number): Promise<ImportRecord | null> {
-  const [row] = await ImportModel.ofBrand(db, scope).where({ id }).select(ImportModel.columns);
+export async function findImport(db: Queryable, scope: Finder, id: number): Promise<ImportRecord | null> {
+  const [row] = await found(db, scope).where({ id }).select(ImportModel.columns);
   return row ?? null;
 }
 
@@ -154,13 +161,14 @@ export async function readImport(
 /** Finds imports, newest first. */
 export async function findImports(
   db: Queryable,
-  scope: BrandScope,
+  scope: Finder,
   { status, resource }: ListImportsQuery,
   page: Page,
 ): Promise<{ rows: ListedImport[]; count: RowCount }> {
-  const query = ImportModel.ofBrand(db, scope).select(listedColumns).orderBy('id', 'desc');
+  const query = found(db, scope).select(listedColumns).orderBy('id', 'desc');
   const values: unknown[] = [scope.brandId];
   const conditions = ['i.brand_id = $1'];
+  if (scope.someBrands) conditions.push(`i.resource <> 'suppressions'`);
   for (const [column, value] of Object.entries({ status, resource })) {
     if (value === undefined) continue;
     void query.where(column, value);
@@ -172,12 +180,8 @@ export async function findImports(
 }
 
 /** @returns null if the import has already ended, or the brand has no such import */
-export async function cancelImport(
-  trx: Queryable,
-  scope: BrandScope,
-  id: number,
-): Promise<ImportRecord | null> {
-  const [row] = await ImportModel.ofBrand(trx, scope)
+export async function cancelImport(trx: Queryable, scope: Finder, id: number): Promise<ImportRecord | null> {
+  const [row] = await found(trx, scope)
     .where({ id })
     .whereIn('status', ['queued', 'processing'])
     .patch({ status: 'canceled', finished_at: fn.now() })

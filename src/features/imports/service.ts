@@ -1,4 +1,5 @@
 import { AppError, invalid, notFound } from '../../errors.ts';
+import type { Finder } from '../../platform/auth/tenant.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
@@ -132,7 +133,7 @@ export async function createImport(
 /** @throws AppError not_found */
 export async function getImport(
   db: Queryable,
-  tenant: BrandScope,
+  tenant: Finder,
   id: number,
   publicUrl: string,
 ): Promise<Import> {
@@ -142,7 +143,7 @@ export async function getImport(
 /** Lists the imports of a brand, newest first. */
 export async function listImports(
   db: Queryable,
-  tenant: BrandScope,
+  tenant: Finder,
   query: ListImportsQuery,
   page: Page,
   publicUrl: string,
@@ -158,7 +159,7 @@ export async function listImports(
  */
 export async function stopImport(
   trx: Queryable,
-  tenant: BrandScope,
+  tenant: Finder,
   id: number,
   publicUrl: string,
 ): Promise<Import> {
@@ -194,7 +195,7 @@ async function* eachFailed(db: Queryable, id: number): AsyncGenerator<FailedReco
  */
 export async function failedRowsCsv(
   db: Queryable,
-  tenant: BrandScope,
+  tenant: Finder,
   id: number,
 ): Promise<AsyncIterable<string>> {
   const row = await findImport(db, tenant, id);

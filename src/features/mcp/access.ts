@@ -36,8 +36,8 @@ export interface Access {
   maySend: boolean;
   /** Whether these arguments read or change what all brands of the account share. */
   allBrands(args: AssistantArguments): boolean;
-  /** Whether all brands of the account share this item of a list. */
-  isShared(item: unknown): boolean;
+  /** Fields of the resource that are about all brands of the account, with the names of the objects they are in. */
+  sharedFields: readonly string[];
   /** Whether the resource, or this item of a list, has mail of strangers. */
   hasMail(item: unknown): boolean;
   /** The body of a response without the single texts that strangers wrote, and their number. */
@@ -132,7 +132,7 @@ function textsOf({ responses }: RouteDefinition): Access['withoutTexts'] {
 export function accessOf(route: RouteDefinition): Access | null {
   const { assistants: rules = {} } = route;
   if (rules === 'never' || !isOffered(route, rules)) return null;
-  const { sends, mail, allBrands, sharedItems, reachesOut } = rules;
+  const { sends, mail, allBrands, sharedFields, reachesOut } = rules;
   const readOnly = sends === undefined && (route.method === 'GET' || route.audit === 'none');
   const base = fixedScopes(rules, readOnly);
   const sending = sendingOf(route, rules);
@@ -150,7 +150,7 @@ export function accessOf(route: RouteDefinition): Access | null {
     ...dangersOf(route, rules),
     maySend: sends !== undefined || reachesOut === true,
     allBrands: typeof allBrands === 'function' ? allBrands : () => allBrands === 'always',
-    isShared: sharedItems ?? (() => false),
+    sharedFields: sharedFields ?? [],
     hasMail: (item) => (typeof mail === 'function' ? mail(item) : mail === 'always'),
     withoutTexts: textsOf(route),
     without: rules.without ?? [],

@@ -3,7 +3,6 @@ import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { foundSchema, hasMail, MAX_RESULTS, searchQuery } from './schema.ts';
 import { search } from './service.ts';
-import { isOfAccount } from './sources.ts';
 
 /** `GET /v1/my/search`. */
 export function createSearchRoutes({ database: { pool } }: { database: Database }): RouteDefinition[] {
@@ -20,7 +19,7 @@ export function createSearchRoutes({ database: { pool } }: { database: Database 
         `Finds only what the role of the caller may read, at most ${MAX_RESULTS} results.`,
       auth: 'brand',
       testKeys: 'refused',
-      assistants: { mail: hasMail, sharedItems: isOfAccount },
+      assistants: { mail: hasMail },
       query: searchQuery,
       responses: { 200: { description: 'What was found.', schema: z.array(foundSchema) } },
       handler: async ({ tenant, query }) => ({ status: 200, body: await search(pool, tenant, query.q) }),

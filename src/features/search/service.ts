@@ -14,27 +14,33 @@ const MAX_CONVERSATIONS = 5;
 type Row = Omit<Found, 'path'>;
 
 /** SQL that selects rows of one type. The brand is `$1`, and the account `$2`. @param where SQL over `t` */
-function selectSql(type: FoundType, where: string): string {
+type SelectSql = (type: FoundType, where: string) => string;
+
+const selectSql: SelectSql = (type, where) => {
   const { table, title, status = 'null', hasMail = 'false', ofAccount } = sources[type];
   const owner = ofAccount ? 't.account_id = $2' : 't.account_id = $2 and t.brand_id = $1';
   return `select '${type}' as type, t.id, (${title})::text as title, (${status})::text as status, ${hasMail} as has_mail
     from ${table} t where ${owner} and ${where}`;
-}
+};
+
+/** The same, without what all brands of the account share. */
+const selectOwnSql: SelectSql = (type, where) =>
+  selectSql(type, `${where} and not (${sources[type].shared ?? 'false'})`);
 
 const allOf = (selects: readonly string[]): string =>
   selects.map((select) => `(${select})`).join(' union all ');
 
-const byIdSql = (types: readonly FoundType[]) =>
-  allOf(types.map((type) => selectSql(type, `t.id = $3 and ${sources[type].visible ?? 'true'}`)));
+const byIdSql = (types: readonly FoundType[], select: SelectSql) =>
+  allOf(types.map((type) => select(type, `t.id = $3 and ${sources[type].visible ?? 'true'}`)));
 
-const byNameSql = (types: readonly FoundType[]) =>
+const byNameSql = (types: readonly FoundType[], select: SelectSql) =>
   allOf(
     types.flatMap((type) => {
       const { named } = sources[type];
       if (named === undefined) return [];
       // The order of the index, so that the first rows of many are found at once.
       const order = `order by lower(t.name) using ~<~, t.id limit ${MAX_RESULTS}`;
-      return [`${selectSql(type, `lower(t.name) like lower($3) and ${named}`)} ${order}`];
+      return [`${select(type, `lower(t.name) like lower($3) and ${named}`)} ${order}`];
     }),
   );
 
@@ -52,11 +58,11 @@ const byAddress: { type: FoundType; where: (column: AddressColumn) => string; re
   { type: 'message', where: () => 't.to_key = $3', rest: `order by t.id desc limit ${MAX_RESULTS}` },
 ];
 
-const byAddressSql = (types: readonly FoundType[], column: AddressColumn) =>
+const byAddressSql = (types: readonly FoundType[], column: AddressColumn, select: SelectSql) =>
   allOf(
     byAddress
       .filter(({ type }) => types.includes(type))
-      .map(({ type, where, rest = '' }) => `${selectSql(type, where(column))} ${rest}`),
+      .map(({ type, where, rest = '' }) => `${select(type, where(column))} ${rest}`),
   );
 
 interface Statements {
@@ -67,18 +73,24 @@ interface Statements {
 }
 
 /** The statements of each role, which find only what it may read. */
-const statements = Object.fromEntries(
-  memberRoles.map((role) => {
-    const types = foundTypes.filter((type) => sources[type].roles.includes(role));
-    const of: Statements = {
-      byId: byIdSql(types),
-      byName: byNameSql(types),
-      byEmail: byAddressSql(types, 'email_key'),
-      byPhone: byAddressSql(types, 'phone'),
-    };
-    return [role, of];
-  }),
-) as Record<Role, Statements>;
+const statementsBy = (select: SelectSql) =>
+  Object.fromEntries(
+    memberRoles.map((role) => {
+      const types = foundTypes.filter((type) => sources[type].roles.includes(role));
+      const of: Statements = {
+        byId: byIdSql(types, select),
+        byName: byNameSql(types, select),
+        byEmail: byAddressSql(types, 'email_key', select),
+        byPhone: byAddressSql(types, 'phone', select),
+      };
+      return [role, of];
+    }),
+  ) as Record<Role, Statements>;
+
+const [ofAllBrands, ofSomeBrands] = [statementsBy(selectSql), statementsBy(selectOwnSql)];
+
+const statementsOf = ({ role, someBrands }: Tenant): Statements =>
+  (someBrands ? ofSomeBrands : ofAllBrands)[role];
 
 const rankOf = ({ type }: Row): number => foundTypes.indexOf(type);
 
@@ -94,7 +106,7 @@ async function find(
 
 /** @returns null if the text is not an address */
 function findByAddress(db: Queryable, tenant: Tenant, text: string): Promise<Row[]> | null {
-  const { byEmail, byPhone } = statements[tenant.role];
+  const { byEmail, byPhone } = statementsOf(tenant);
   const email = parseEmailAddress(text);
   if (!('error' in email)) return find(db, tenant, byEmail, email.key);
   const phone = readPhone(text, null);
@@ -103,7 +115,7 @@ function findByAddress(db: Queryable, tenant: Tenant, text: string): Promise<Row
 
 /** Shorter names first: the one that equals the text is the first of its beginning. */
 async function findByName(db: Queryable, tenant: Tenant, text: string): Promise<Row[]> {
-  const rows = await find(db, tenant, statements[tenant.role].byName, prefixPattern(text));
+  const rows = await find(db, tenant, statementsOf(tenant).byName, prefixPattern(text));
   const length = ({ title }: Row) => title?.length ?? 0;
   return rows.sort((one, other) => length(one) - length(other) || rankOf(one) - rankOf(other));
 }
@@ -115,7 +127,7 @@ async function findByName(db: Queryable, tenant: Tenant, text: string): Promise<
 export async function search(db: Queryable, tenant: Tenant, text: string): Promise<Found[]> {
   const ofAddress = await findByAddress(db, tenant, text);
   const rows = ofAddress ?? [
-    ...(ID_DIGITS.test(text) ? await find(db, tenant, statements[tenant.role].byId, Number(text)) : []),
+    ...(ID_DIGITS.test(text) ? await find(db, tenant, statementsOf(tenant).byId, Number(text)) : []),
     ...(await findByName(db, tenant, text)),
   ];
   const found = rows.map((row) => ({ ...row, path: `${sources[row.type].path}/${row.id}` }));

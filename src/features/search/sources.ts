@@ -3,7 +3,7 @@ import { answersMailSql } from '../../delivery/answered-mail.ts';
 import { endedSql } from '../../delivery/consent/suppressions.ts';
 import { memberRoles, type Role } from '../../platform/auth/tenant.ts';
 import { webhookRoles } from '../webhooks/schema.ts';
-import type { Found, FoundType } from './schema.ts';
+import type { FoundType } from './schema.ts';
 
 interface Source {
   /** The path of the resource, without its id. */
@@ -13,6 +13,8 @@ interface Source {
   table: string;
   /** Whether rows belong to the account, instead of one of its brands. */
   ofAccount?: true;
+  /** SQL over `t`: rows about what all brands of the account share. */
+  shared?: string;
   /** SQL over `t`, as are all the following. */
   title: string;
   status?: string;
@@ -26,6 +28,7 @@ interface Source {
 
 const everyone = memberRoles;
 const kept = 't.removed_at is null';
+const ofSuppressions = `t.resource = 'suppressions'`;
 
 export const sources: Record<FoundType, Source> = {
   contact: {
@@ -89,6 +92,7 @@ export const sources: Record<FoundType, Source> = {
     roles: everyone,
     table: 'suppressions',
     ofAccount: true,
+    shared: 'true',
     title: 'coalesce(t.email, t.phone)',
     status: `case when ${endedSql('t')} then 'ended' else 'active' end`,
   },
@@ -104,6 +108,7 @@ export const sources: Record<FoundType, Source> = {
     path: '/v1/my/imports',
     roles: everyone,
     table: 'imports',
+    shared: ofSuppressions,
     title: 't.filename',
     status: 't.status',
   },
@@ -111,6 +116,7 @@ export const sources: Record<FoundType, Source> = {
     path: '/v1/my/exports',
     roles: everyone,
     table: 'exports',
+    shared: ofSuppressions,
     title: 't.resource',
     status: 't.status',
   },
@@ -136,10 +142,4 @@ export const sources: Record<FoundType, Source> = {
     status: `case when t.enabled then 'enabled' else 'disabled' end`,
   },
   domain: { path: '/v1/my/domains', roles: everyone, table: 'domains', title: 't.name', status: 't.status' },
-};
-
-/** Whether a result belongs to all brands of the account. */
-export const isOfAccount = (found: unknown): boolean => {
-  const { type } = found as Partial<Found>;
-  return type !== undefined && sources[type].ofAccount === true;
 };

@@ -57,6 +57,7 @@ function quoteRoute(parts: Parts): RouteDefinition {
     auth: 'brand',
     audit: 'none',
     testKeys: { only: 'contacts and channels named by id' },
+    assistants: { sharedFields: ['wallet_balance_cents'] },
     idempotency: 'none',
     body: audienceBody,
     maxBodyBytes: MAX_AUDIENCE_BYTES,

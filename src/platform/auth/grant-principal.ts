@@ -16,11 +16,12 @@ export function principalOfGrant(
   const account = grant.choices.find((choice) => choice.accountId === accountId);
   if (!account) throw notFound('account');
   if (brandId !== null && !account.brands.some(({ id }) => id === brandId)) throw notFound('brand');
-  const { role } = account;
+  const { role, hasAllBrands } = account;
   return {
     tenant: {
       ...{ accountId, brandId, actor: { kind: 'user', id: grant.userId, role }, role },
       ...(isConfirmed ? {} : { unconfirmed: true }),
+      ...(hasAllBrands ? {} : { someBrands: true }),
     },
     // The request to the MCP endpoint was counted.
     rateLimitPerSecond: 0,

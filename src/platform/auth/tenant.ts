@@ -27,12 +27,17 @@ export interface AccountTenant {
   role: Role;
   /** An assistant calls, and its user has not confirmed that it changes what is being sent; see `requireSender`. */
   unconfirmed?: true;
+  /** An assistant calls, and its user allowed only some brands of the account: it does not find what all of them share. */
+  someBrands?: true;
 }
 
 /** The first argument of every finder. */
 export interface Tenant extends AccountTenant {
   brandId: number;
 }
+
+/** The first argument of finders of a brand's things some of which are about what all brands of the account share. */
+export type Finder = Pick<Tenant, 'accountId' | 'brandId' | 'someBrands'>;
 
 /** The caller of a request. */
 export interface Principal {

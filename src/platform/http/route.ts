@@ -56,8 +56,11 @@ export interface AssistantRules {
   asks?: 'always' | 'never' | ((args: AssistantArguments) => boolean);
   /** Which calls read or change what all brands of the account share, so that the user must have allowed all of them. */
   allBrands?: 'always' | ((args: AssistantArguments) => boolean);
-  /** Which items of a list all brands share: they are left out unless the user has allowed all brands. */
-  sharedItems?: (item: unknown) => boolean;
+  /**
+   * Fields of the resource that are about all brands, such as `commercial.wallet_balance_cents`: they are left out unless
+   * the user has allowed all brands. Items of lists are left out by `tenant.someBrands`.
+   */
+  sharedFields?: readonly string[];
   /**
    * Whether a call lets Carillon look up or connect to a name that the call can choose. That is a way out for what the
    * assistant has read, so an assistant that may read mail of strangers needs `send`, too.

@@ -98,11 +98,75 @@ describe('an assistant that may use one of several brands', () => {
       expect([name, status]).toEqual([name, 200]);
       expect([name, text]).not.toEqual([name, expect.stringContaining(MARK)]);
     }
-    const q = { operation: 'search', arguments: { q: `${MARK}@acme.test` } };
-    expect(await calls.call(api, 'read_operation', q, one)).toMatchObject({ items: [], withheld: 1 });
-    expect(await calls.call(api, 'read_operation', q, all)).toMatchObject({
-      items: [{ type: 'suppression' }],
+  });
+
+  it('finds the same for an address whether or not it is suppressed', async () => {
+    const found = async (local: string, options: CallOptions) => {
+      const call = { operation: 'search', arguments: { q: `${local}@acme.test` } };
+      return calls.call(api, 'read_operation', call, options);
+    };
+    const none = await found('nothing', one);
+    expect(none).toMatchObject({ items: [], total: 0 });
+    expect(await found(MARK, one)).toEqual(none);
+    expect(await found(MARK, all)).toMatchObject({ items: [{ type: 'suppression' }], total: 1 });
+  });
+
+  it('neither sees nor stops imports and exports of suppressions', async () => {
+    const { rows } = await api.database.pool.query<{ imported: number; exported: number }>(
+      `with i as (insert into imports (account_id, brand_id, resource, filename, options)
+           values ($1, $2, 'suppressions', 'a.csv', $3) returning id),
+         e as (insert into exports (account_id, brand_id, resource) values ($1, $2, 'suppressions') returning id)
+       select i.id as imported, e.id as exported from i, e`,
+      [api.accountId, api.brandId, { list_ids: [], mapping: {} }],
+    );
+    const { imported = 0, exported = 0 } = rows[0] ?? {};
+    const read = (operation: string, args: Values, options: CallOptions) =>
+      calls.call(api, 'read_operation', { operation, arguments: args }, options);
+    for (const [things, thing, id] of [
+      ['imports', 'import', imported],
+      ['exports', 'export', exported],
+    ] as const) {
+      expect(await read(`list_${things}`, {}, one)).toMatchObject({ items: [], total: 0 });
+      expect(await read(`get_${thing}`, { id }, one)).toMatchObject({ code: 'not_found' });
+      expect(await change(`cancel_${thing}`, { id, brand_id: api.brandId }, one)).toMatchObject({
+        code: 'not_found',
+      });
+      const search = await read('search', { q: String(id) }, one);
+      expect(search.items?.filter(({ type }) => type === thing)).toEqual([]);
+      expect(await read(`list_${things}`, {}, all)).toMatchObject({ items: [{ id }], total: 1 });
+      expect(await read(`get_${thing}`, { id }, all)).toMatchObject({ result: { id, status: 'queued' } });
+      expect(await change(`cancel_${thing}`, { id, brand_id: api.brandId }, all)).toMatchObject({
+        result: { id, status: 'canceled' },
+      });
+    }
+  });
+
+  it('does not read the wallet beside other figures', async () => {
+    const { body: contact } = await api.request('POST', '/v1/my/contacts', {
+      body: { email: 'w@acme.test' },
     });
+    for (const [operation, args, fields] of [
+      ['get_account', {}, ['billing']],
+      ['get_delivery_status', {}, ['commercial.spent_this_month_cents', 'commercial.wallet_balance_cents']],
+      ['quote_validation', { contact_ids: [contact.id] }, ['wallet_balance_cents']],
+    ] as const) {
+      const call = { operation, arguments: args };
+      const shown = await calls.call(api, 'read_operation', call, one);
+      expect(shown).toMatchObject({
+        isError: false,
+        withheld_fields: fields,
+        withheld_fields_because: 'they belong to all brands of the account, and the user allowed only some',
+      });
+      const text = JSON.stringify(shown);
+      expect([operation, text]).not.toEqual([operation, expect.stringContaining('"wallet_balance_cents":')]);
+      expect([operation, text]).not.toEqual([
+        operation,
+        expect.stringContaining('"spent_this_month_cents":'),
+      ]);
+      const whole = await calls.call(api, 'read_operation', call, all);
+      expect(JSON.stringify(whole)).toContain('"wallet_balance_cents":');
+      expect(whole).not.toHaveProperty('withheld_fields');
+    }
   });
 
   it('neither adds nor ends suppressions', async () => {

@@ -1,11 +1,14 @@
 // The tools that assistants see: few, small, with schemas that all clients can read, and none for what people must do.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import type { McpScope } from '../../../src/platform/auth/grant-caller.ts';
 import { memberRoles, type Role } from '../../../src/platform/auth/tenant.ts';
 import { accessOf } from '../../../src/features/mcp/access.ts';
 import { createTools, type Tools } from '../../../src/features/mcp/tools.ts';
 import { selectionTools } from '../../../src/features/mcp/selection.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+
+const SHOWN = { io: 'output', unrepresentable: 'any', cycles: 'ref' } as const;
 
 let api: TestApi;
 let tools: Tools;
@@ -233,6 +236,19 @@ it('asks about every change that test keys may do only to what is not being sent
   ]);
   for (const { name, access } of limited)
     expect([name, access.mayAsk, access.maySend]).toEqual([name, true, true]);
+});
+
+it('shows the wallet in no response without all brands', () => {
+  const fieldsOf = (schema: z.ZodType | null) => (schema ? keywordsIn(z.toJSONSchema(schema, SHOWN)) : []);
+  const showing = tools
+    .operationsFor('owner')
+    .filter(({ route }) =>
+      Object.values(route.responses).some(({ schema }) => fieldsOf(schema).includes('wallet_balance_cents')),
+    );
+  expect(showing.map(({ name }) => name)).toContain('get_account');
+  for (const { name, access } of showing) {
+    expect([name, access.allBrands({}) || access.sharedFields.length > 0]).toEqual([name, true]);
+  }
 });
 
 it('needs all brands for every operation on what all brands share', () => {
