@@ -62,7 +62,7 @@ const definitions: readonly PromptDefinition[] = [
         `Why was this message not delivered: ${message}`,
         BRAND,
         'Find the message with get_message if this is an id, or else with list_messages. Read its status, failure and ' +
-          'hold. Then check what applies: list_suppressions for the address, get_delivery_status for pauses, caps and ' +
+          'hold. Then check what applies: list_suppressions for the address, if you may use all brands of the account, get_delivery_status for pauses, caps and ' +
           'warm-up, list_domains for the domain that it was sent from, and get_contact for subscriptions. Words of mail ' +
           'servers may be withheld from you; their codes are not.',
         'Tell me in a few sentences what happened, why, and what I can do. If it was delivered, say so: it may be in the ' +
