@@ -8,6 +8,7 @@ import {
   timeField,
   type PublishedEvent,
 } from '../platform/events/define.ts';
+import { byStrangers } from '../platform/openapi/strangers-texts.ts';
 import { type Bounce, type Channel, messageClasses } from './message.ts';
 import type { MessageEventType } from './send/record/outcomes.ts';
 
@@ -15,7 +16,8 @@ import type { MessageEventType } from './send/record/outcomes.ts';
 export const emailFields = {
   message_id: idField,
   to: z.string().nullable().meta({ description: 'Null once the contact was deleted.' }),
-  subject: z.string().nullable(),
+  // That of an answer may be the subject of a stranger's mail.
+  subject: byStrangers(z.string().nullable()),
   idempotency_key: z.string().optional().meta({ description: 'Absent if none was sent.' }),
   tags: z.record(z.string(), z.string()),
   test: testField,
@@ -33,9 +35,9 @@ export const sampleEmail = {
 const bounceField = z.object({
   type: z.enum(['hard', 'soft']),
   subtype: z.string(),
-  diagnostic: z.string().nullable(),
+  diagnostic: byStrangers(z.string().nullable()),
 });
-const failureField = z.object({ code: z.string(), message: z.string() });
+const failureField = z.object({ code: z.string(), message: byStrangers(z.string()) });
 
 /** Sent for transactional email only (interface §6.3). */
 export const emailEvents = {
@@ -46,7 +48,7 @@ export const emailEvents = {
   }),
   delivered: defineEvent('email.delivered', {
     sentWhen: 'The recipient’s mail server accepted the message.',
-    data: z.object({ ...emailFields, smtp_response: z.string().nullable() }),
+    data: z.object({ ...emailFields, smtp_response: byStrangers(z.string().nullable()) }),
     sample: () => ({ ...sampleEmail, smtp_response: '250 2.0.0 OK: queued as 4bXyZ12mRz' }),
   }),
   bounced: defineEvent('email.bounced', {

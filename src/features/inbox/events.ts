@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { countField, defineEvent, idField, testField } from '../../platform/events/define.ts';
+import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 
 const attachment = z.object({
   id: idField,
@@ -18,9 +19,9 @@ export const inboxEvents = {
       tags: z.record(z.string(), z.string()),
       from: z.string(),
       to: z.string(),
-      subject: z.string().nullable(),
-      text: z.string().nullable(),
-      html: z.string().nullable(),
+      subject: byStrangers(z.string().nullable()),
+      text: byStrangers(z.string().nullable()),
+      html: byStrangers(z.string().nullable()),
       truncated: z.boolean(),
       auto_submitted: z.boolean(),
       attachments: z.array(attachment),

@@ -144,7 +144,18 @@ async function insertReports() {
      select $4, id, 'email.bounced', 0, 'failed', created_at from e returning id`,
     [api.accountId, api.brandId, { subject: MARK, bounce }, webhook.id],
   );
-  return { campaign, bounced, webhook: Number(webhook.id), delivery: rows[0]?.id ?? 0 };
+  const { rows: lost } = await api.database.pool.query<{ id: number }>(
+    `with e as (
+       insert into events (id, account_id, brand_id, type, data, occurred_at, created_at)
+       values (gen_random_uuid(), $1, $2, 'domain.verification_lost', $3, now(), now()) returning id, created_at)
+     insert into webhook_deliveries (webhook_id, event_id, type, generation, status, created_at)
+     select $4, id, 'domain.verification_lost', 0, 'failed', created_at from e returning id`,
+    [api.accountId, api.brandId, { records: [{ valid: 'false', found: MARK }] }, webhook.id],
+  );
+  return {
+    ...{ campaign, bounced, webhook: Number(webhook.id) },
+    ...{ delivery: rows[0]?.id ?? 0, lost: lost[0]?.id ?? 0 },
+  };
 }
 
 beforeAll(async () => {
@@ -154,7 +165,7 @@ beforeAll(async () => {
   const id = Number(contact.id);
   const { conversation, mail, answered, event } = await insertMail(id);
   const { flow, run } = await insertRun(id, event);
-  const { campaign, bounced, webhook, delivery } = await insertReports();
+  const { campaign, bounced, webhook, delivery, lost } = await insertReports();
   ids = {
     '/v1/my/contacts/:id': { id },
     '/v1/my/conversations/:id': { id: conversation },
@@ -166,6 +177,7 @@ beforeAll(async () => {
     '/v1/my/campaigns/:id': { id: campaign },
     '/v1/my/webhooks/:id': { id: webhook, delivery_id: delivery },
     bounced: { id: bounced },
+    lost: { id: webhook, delivery_id: lost },
   };
 });
 afterAll(() => api.close());
@@ -192,6 +204,7 @@ async function readAll(scopes: readonly ('mcp:read' | 'mcp:inbox')[]): Promise<M
     await read(name, name, name === 'search' ? { q: ADDRESS } : args);
   }
   await read('get_message of a bounced one', 'get_message', ids['bounced'] ?? {});
+  await read('get_webhook_delivery about a domain', 'get_webhook_delivery', ids['lost'] ?? {});
   return found;
 }
 
@@ -205,8 +218,15 @@ it('is marked as untrusted with mcp:inbox', async () => {
   const found = [...(await readAll(['mcp:read', 'mcp:inbox']))].filter(([, text]) => text.includes(MARK));
   expect(found.map(([name]) => name).sort()).toEqual([
     ...['get_contact_timeline', 'get_conversation', 'get_conversation_message', 'get_event', 'get_flow_run'],
-    ...['get_message', 'get_message of a bounced one', 'get_webhook_delivery', 'list_campaign_recipients'],
-    ...['list_conversation_messages', 'list_conversations', 'list_events', 'list_inbox_quarantine'],
+    ...['get_message', 'get_message of a bounced one', 'get_webhook_delivery'],
+    ...[
+      'get_webhook_delivery about a domain',
+      'list_campaign_recipients',
+      'list_conversation_messages',
+      'list_conversations',
+      'list_events',
+      'list_inbox_quarantine',
+    ],
     ...['list_messages', 'list_suppressions', 'search'],
   ]);
   for (const [name, text] of found) expect([name, text.includes('"untrusted":true')]).toEqual([name, true]);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { filterTime } from '../../../platform/db/filter-time.ts';
-import { byStrangers } from '../../../platform/openapi/strangers-texts.ts';
+import { byStrangers, mayHaveTextsOfStrangers } from '../../../platform/openapi/strangers-texts.ts';
 import { idParam, wholeListQuery } from '../../../platform/db/paging.ts';
-import { eventTypes } from '../catalogue.ts';
+import { eventCatalogue, eventTypes } from '../catalogue.ts';
 
 const statuses = ['pending', 'retrying', 'delivered', 'failed'] as const;
 const when = z.iso.datetime();
@@ -81,14 +81,17 @@ export const deliveryResource = z
   })
   .meta({ id: 'WebhookDelivery' });
 
+const typesByStrangers = new Set(
+  eventTypes.filter((name) => mayHaveTextsOfStrangers(eventCatalogue[name].data)),
+);
+
 /**
- * Whether the event may have texts of strangers: a message's subject, or the reply of a mail server. Those of tests are
- * samples.
+ * Whether the event may have texts of strangers, such as the reply of a mail server. Those of tests are samples.
  * @param owner a delivery as clients see it
  */
-const isAboutMail = (owner: unknown): boolean => {
+const mayQuoteStrangers = (owner: unknown): boolean => {
   const { type: name, test } = owner as z.output<typeof deliveryResource>;
-  return name.startsWith('email.') && !test;
+  return typesByStrangers.has(name) && !test;
 };
 
 /** A webhook delivery with its attempts. */
@@ -99,7 +102,7 @@ export const deliveryDetail = deliveryResource
         description:
           'The body of each request, which its signature is over. Null if the event is no longer kept.',
       }),
-      { when: isAboutMail },
+      { when: mayQuoteStrangers },
     ),
     attempts: z
       .array(
