@@ -267,12 +267,13 @@ function createSend(deps: MessageServiceDeps): Pick<MessageService, 'send' | 're
 const isOfTestKey = ({ test, provider }: MessageRow) => test && provider === TEST_PROVIDER;
 
 /**
- * What the caller sees of a message. A test key does not see the recipient and content of a test run: contact ids can
- * be counted up, so it could read any contact's data.
+ * What the caller sees of a message. Of a test run, a test key does not see the recipient, the content, and what follows
+ * from them: contact ids can be counted up, so it could read any contact's data.
  */
 function shownTo<Row extends MessageRow>({ actor }: Tenant, row: Row): Row {
   if (!isTestCaller(actor) || typeof row.flow_id !== 'number') return row;
-  return { ...row, to_address: null, subject: null, version_subject: null, html: null, text: null };
+  const content = { to_address: null, subject: null, version_subject: null, html: null, text: null };
+  return { ...row, ...content, segments: null, failure: null, bounce: null };
 }
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {

@@ -51,9 +51,12 @@ async function rewriteRun(flowId: number, { email, first_name: name }: typeof BE
   await api.database.pool.query('delete from messages where flow_id = $1', [flowId]);
   await api.database.pool.query(
     `insert into messages (account_id, brand_id, channel, status, test, provider, to_address, to_key, subject,
-       contact_id, flow_id)
-     values ($1, $2, 'email', 'delivered', true, 'test', $3, $3, $4, $5, $6)`,
-    [api.accountId, api.brandId, email, `Hi ${name}`, ids.contact, flowId],
+       contact_id, flow_id, segments, failure, bounce)
+     values ($1, $2, 'email', 'delivered', true, 'test', $3, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      ...[api.accountId, api.brandId, email, `Hi ${name}`, ids.contact, flowId, name === 'Ada' ? 1 : 2],
+      ...[{ code: 'rejected', message: email }, { type: 'hard', subtype: 'blocked', diagnostic: email }],
+    ],
   );
 }
 
