@@ -107,6 +107,35 @@ describe('migrations', () => {
     ]);
   });
 
+  it('mark the answers in conversations, and no other messages', async () => {
+    const { pool } = test.database;
+    await migrate(test.url, upkeep.partitions);
+    await rollback(test.url, '0126_caused_by_mail');
+    await pool.query(
+      `with a as (insert into accounts (name, tier) values ('Acme', 'trusted') returning id),
+       b as (insert into brands (account_id) select id from a returning id, account_id),
+       i as (insert into inboxes (account_id, brand_id, address, address_key)
+         select account_id, id, 'a@b.test', 'a@b.test' from b returning id),
+       c as (insert into conversations (account_id, brand_id, inbox_id, subject, participants)
+         select account_id, b.id, i.id, 'Question', '{}' from b, i returning id),
+       m as (insert into messages (account_id, brand_id, channel, status, subject)
+         select account_id, b.id, 'email', 'sent', subject from b, (values ('Re: Question'), ('News')) v (subject)
+         returning id, subject)
+       insert into conversation_messages (account_id, brand_id, inbox_id, conversation_id, direction, message_id,
+         from_address, arrived_at)
+       select account_id, b.id, i.id, c.id, 'outbound', m.id, 'a@b.test', now() from b, i, c, m
+       where m.subject <> 'News'`,
+    );
+    await migrate(test.url, upkeep.partitions);
+    const { rows } = await pool.query(
+      `select subject, answers_mail from messages where subject in ('Re: Question', 'News') order by id`,
+    );
+    expect(rows).toEqual([
+      { subject: 'Re: Question', answers_mail: true },
+      { subject: 'News', answers_mail: null },
+    ]);
+  });
+
   it('hide the lists that the service filled with recipients of campaigns, and no others', async () => {
     const { pool } = test.database;
     await migrate(test.url, upkeep.partitions);
