@@ -55,7 +55,10 @@ async function rewriteRun(flowId: number, { email, first_name: name }: typeof BE
      values ($1, $2, 'email', 'delivered', true, 'test', $3, $3, $4, $5, $6, $7, $8, $9)`,
     [
       ...[api.accountId, api.brandId, email, `Hi ${name}`, ids.contact, flowId, name === 'Ada' ? 1 : 2],
-      ...[{ code: 'rejected', message: email }, { type: 'hard', subtype: 'blocked', diagnostic: email }],
+      ...[
+        { code: 'rejected', message: email },
+        { type: 'hard', subtype: 'blocked', diagnostic: email },
+      ],
     ],
   );
 }
