@@ -150,10 +150,10 @@ describe('a form of settings', () => {
   it('gives up what was typed by Cancel, and never keeps a password', async () => {
     await stage().open(page, `/lists/${ids.list}`);
     await page.getByRole('button', { name: /^Edit/ }).click();
-    await page.getByLabel('Description').fill('Given up');
+    await page.getByLabel('Description', { exact: true }).fill('Given up');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: /^Edit/ }).click();
-    expect(await page.getByLabel('Description').inputValue()).toBe('');
+    expect(await page.getByLabel('Description', { exact: true }).inputValue()).toBe('');
     await page.keyboard.press('Escape');
     await stage().open(page, '/profile');
     for (const input of await page.locator('input[type="password"]').all()) await input.fill(TEST_PASSWORD);
