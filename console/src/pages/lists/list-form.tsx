@@ -54,7 +54,7 @@ export function ListForm({
         name="visible"
         defaultChecked={list?.visible ?? true}
         label="Visible to contacts"
-        hint="Contacts in it see its name and description on their preference page, and can leave it."
+        hint="Contacts in it see it on their preference page, and can leave it there."
       />
     </ActionForm>
   );
