@@ -159,7 +159,7 @@ describe('an event of a brand without flows', () => {
     [alone, transactions] = [[], 0];
     await track({ contact_id: contacts[1] });
     expect(alone.filter((name) => !name.startsWith('allocate'))).toEqual([
-      'write_contact_events_2_past_lock_flow_brands',
+      'write_contact_events_3_past_lock_flow_brands',
     ]);
     expect(transactions).toBe(0);
   });
