@@ -32,12 +32,48 @@ describe('an account', () => {
     const create = (token = api.apiKey) => api.request('POST', `/v1/my/${table}`, { body, token });
     expect((await create()).status).toBe(201);
     const refused = await create();
-    const message = `are limited to ${max} for each account; delete some first`;
+    const what = table === 'campaigns' ? `${max} drafts` : max;
+    const message = `are limited to ${what} for each account; delete some first`;
     expect([refused.status, refused.body.validation_errors]).toEqual([422, { [table]: [message] }]);
     expect(await countOf(table)).toEqual([{ count: max }]);
     expect((await create(api.other.apiKey)).status).toBe(201);
     await query(`update ${table} set removed_at = now() where id in (select min(id) from ${table})`);
     expect((await create()).status).toBe(201);
+    if (table !== 'campaigns') return;
+    // It cannot delete the others.
+    await query(`update campaigns set status = 'completed' where id in (select max(id) from campaigns)`);
+    expect((await create()).status).toBe(201);
+    expect((await create()).status).toBe(422);
+  });
+
+  it('has more templates than 100000 if the others are those of sent campaigns and archived flows', async () => {
+    const owner = async (table: string) => {
+      const { rows } = await query(
+        `insert into ${table} (account_id, brand_id, name) values ($1, $2, 'Spring') returning id`,
+        [api.accountId, api.brandId],
+      );
+      return (rows[0] as { id: number }).id;
+    };
+    const [campaign, flow] = [await owner('campaigns'), await owner('flows')];
+    const columns = {
+      name: "'T'",
+      campaign_id: `case when n % 2 = 0 then ${campaign} end`,
+      flow_id: `case when n % 2 = 1 then ${flow} end`,
+    };
+    await fill('templates', columns, 100_000);
+    const create = async () =>
+      (await api.request('POST', '/v1/my/templates', { body: { channel: 'email', subject: 'Hi' } })).status;
+    const statuses = [await create()];
+    for (const [table, id, end] of [
+      ['campaigns', campaign, 'completed'],
+      ['flows', flow, 'archived'],
+    ] as const) {
+      await query(`update ${table} set status = $2 where id = $1`, [id, end]);
+      statuses.push(await create());
+      await query(`update ${table} set status = 'draft' where id = $1`, [id]);
+      statuses.push(await create());
+    }
+    expect(statuses).toEqual([422, 201, 422, 201, 422]);
   });
 
   it('cannot have more drafts than 20000', async () => {

@@ -259,10 +259,12 @@ function assigned(values: CampaignValues): { names: string[]; values: unknown[] 
   };
 }
 
+/** Only drafts count: others cannot be deleted. */
 const BOUND: AccountBound = {
   ...{
     table: 'campaigns',
-    where: 'removed_at is null',
+    where: `r.removed_at is null and r.status = 'draft'`,
+    noun: ' drafts',
     columns: ['data', 'options', 'trigger_data', 'audience'],
   },
   ...{ maxRows: 50_000, maxBytes: 1024 ** 3 },

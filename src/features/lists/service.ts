@@ -72,7 +72,7 @@ export async function getList(db: Queryable, tenant: BrandScope, id: number): Pr
 }
 
 const BOUND: AccountBound = {
-  ...{ table: 'lists', where: 'removed_at is null', columns: ['name', 'description'] },
+  ...{ table: 'lists', where: 'r.removed_at is null', columns: ['name', 'description'] },
   ...{ maxRows: 20_000, maxBytes: 256 * 1024 ** 2 },
 };
 

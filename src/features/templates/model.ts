@@ -2,11 +2,12 @@ import { fn, type ModelObject } from 'objection';
 import type { Design } from '../../delivery/contents/design.ts';
 import { VERSION_COLUMNS, type VersionRow } from '../../delivery/contents/versions.ts';
 import type { Channel } from '../../delivery/message.ts';
-import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
+import { requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { changedValues, RAISE_REVISION, raisedRevision } from '../../platform/db/revisions.ts';
+import { TEMPLATES_BOUND } from './bound.ts';
 import type { ListTemplatesQuery } from './schema.ts';
 
 export class TemplateModel extends TenantModel {
@@ -80,12 +81,6 @@ export type TemplateValues = Pick<
 /** The campaign or flow step whose content a template is. All null: a template of the brand. */
 export type OwnerColumns = Pick<TemplateRow, 'campaign_id' | 'flow_id' | 'action_id'>;
 
-/** Those of campaigns and steps of flows count, too. */
-const BOUND: AccountBound = {
-  ...{ table: 'templates', where: 'removed_at is null', columns: ['body', 'design', 'variables'] },
-  ...{ maxRows: 100_000, maxBytes: 4 * 1024 ** 3 },
-};
-
 /** @throws AppError validation_error if the account has too many */
 export async function insertTemplate(
   trx: Queryable,
@@ -97,7 +92,7 @@ export async function insertTemplate(
   const row = await TemplateModel.on(trx)
     .insert({ account_id, brand_id, ...owner, ...values })
     .returning(TemplateModel.columns);
-  await requireWithinBound(trx, scope, BOUND, 'added');
+  await requireWithinBound(trx, scope, TEMPLATES_BOUND, 'added', row.id);
   return row;
 }
 
@@ -171,7 +166,7 @@ export async function updateTemplate(
     await trx.query(`update ${table} set ${RAISE_REVISION}, updated_at = now() where id = $1`, [id]);
   }
   const result = changed as TemplateRow;
-  if (sizeOf(result) > sizeOf(row)) await requireWithinBound(trx, scope, BOUND, 'grown');
+  if (sizeOf(result) > sizeOf(row)) await requireWithinBound(trx, scope, TEMPLATES_BOUND, 'grown', row.id);
   return result;
 }
 

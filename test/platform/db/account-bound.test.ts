@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterAll(() => db.drop());
 
 const bound: AccountBound = {
-  ...{ table: 'lists', where: 'removed_at is null', columns: ['name', 'description'] },
+  ...{ table: 'lists', where: 'r.removed_at is null', columns: ['name', 'description'] },
   ...{ maxRows: 3, maxBytes: 1024 * 1024 },
 };
 /** Text that compression makes no shorter. */
@@ -24,7 +24,7 @@ const LONG = `(select string_agg(md5(n::text), '') from generate_series(1, 10000
 
 const insert = (trx: Queryable, description: string) =>
   trx.query(
-    `insert into lists (account_id, brand_id, name, description) values ($1, $2, 'L', ${description})`,
+    `insert into lists (account_id, brand_id, name, description) values ($1, $2, 'L', ${description}) returning id`,
     [account.accountId, account.brandId],
   );
 const add = (description = "''") =>
@@ -62,6 +62,43 @@ describe('a bound', () => {
     });
     await insert(db.database.pool, "''");
     await grow("'short'");
+  });
+
+  it('is checked exactly for each row of a transaction, whose rows are counted once', async () => {
+    const statements: string[] = [];
+    const addRows = (count: number, description: string) =>
+      inTransaction(db.database.pool, async (trx) => {
+        const recorded: Queryable = {
+          query: (statement, values) => {
+            statements.push(String(statement));
+            return trx.query(statement, values);
+          },
+        };
+        for (let n = 0; n < count; n += 1) {
+          const { rows } = await insert(trx, description);
+          await requireWithinBound(recorded, account, bound, 'added', (rows[0] as { id: number }).id);
+        }
+      });
+    const refused = { code: 'validation_error' };
+    await expect(addRows(4, "''")).rejects.toMatchObject(refused);
+    await expect(addRows(2, `${LONG} || reverse(${LONG})`)).rejects.toMatchObject(refused);
+    statements.length = 0;
+    await addRows(3, "''");
+    expect(statements.filter((text) => text.includes('count(*)'))).toHaveLength(1);
+    await expect(addRows(1, "''")).rejects.toMatchObject(refused);
+  });
+
+  it('does not count rows that an account cannot delete', async () => {
+    const counted = [`lists r where r.account_id = $1 and r.removed_at is null and r.description = ''`];
+    const addBounded = (description: string) =>
+      inTransaction(db.database.pool, async (trx) => {
+        await insert(trx, description);
+        await requireWithinBound(trx, account, { ...bound, counted }, 'added');
+      });
+    for (let n = 0; n < 4; n += 1) await addBounded("'kept'");
+    for (let n = 0; n < 3; n += 1) await addBounded("''");
+    await expect(addBounded("''")).rejects.toMatchObject({ code: 'validation_error' });
+    await addBounded(LONG);
   });
 
   it('is that of one account', async () => {
