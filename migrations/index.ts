@@ -101,6 +101,7 @@ import * as namedAddresses from './0124_named_addresses.ts';
 import * as accountBounds from './0125_account_bounds.ts';
 import * as causedByMail from './0126_caused_by_mail.ts';
 import * as earlierAnswers from './0127_earlier_answers.ts';
+import * as flowMasks from './0128_flow_masks.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -207,4 +208,5 @@ export const migrations = [
   accountBounds,
   causedByMail,
   earlierAnswers,
+  flowMasks,
 ];

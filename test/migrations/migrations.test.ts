@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { migrate, missingMigrations, rollback } from '../../src/platform/db/migrate.ts';
+import { onClient } from '../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let test: TestDatabase;
@@ -36,6 +37,21 @@ describe('migrations', () => {
   it('can be rolled back to a given one', async () => {
     expect(await rollback(test.url, names[1])).toEqual(names.slice(2).reverse());
     expect(await migrate(test.url, upkeep.partitions)).toEqual(names.slice(2));
+  });
+
+  it('do not stop the runs of flows while an index of the steps of all versions is built', async () => {
+    const name = '0123_flow_header_secrets';
+    await rollback(test.url, names[names.indexOf(name) - 1]);
+    const modes = await onClient(test.database.pool, async (client) => {
+      await client.query(`begin; ${migrations.find((each) => each.name === name)?.up ?? ''}`);
+      const { rows } = await client.query<{ mode: string }>(
+        `select mode from pg_locks where relation = 'flow_versions'::regclass and pid = pg_backend_pid()`,
+      );
+      await client.query('rollback');
+      return rows.map(({ mode }) => mode);
+    });
+    await migrate(test.url, upkeep.partitions);
+    expect(modes).not.toContain('AccessExclusiveLock');
   });
 
   it('are applied once if twenty processes migrate at the same time', async () => {

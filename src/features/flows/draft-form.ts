@@ -20,20 +20,29 @@ function maskHeaders(headers: Record<string, unknown>, origin: string, mask: Mas
   );
 }
 
-/** Masks the headers of everything that could be a webhook step, at any depth. The depth of a request is bounded. */
-function maskAll(value: unknown, mask: MaskValue): unknown {
-  if (Array.isArray(value)) return value.map((inner) => maskAll(inner, mask));
-  if (!isObject(value)) return value;
-  const isStep = value['type'] === 'webhook' && isObject(value['headers']);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
-      name,
-      isStep && name === 'headers' && isObject(inner)
-        ? maskHeaders(inner, originOf(value), mask)
-        : maskAll(inner, mask),
-    ]),
-  );
+/**
+ * Masks the headers of webhook steps in a list, which may be anything. Other JSON in a step, such as a body, stays as it
+ * is. The depth of a request is bounded.
+ */
+function maskSteps(list: unknown, mask: MaskValue): unknown {
+  if (!Array.isArray(list)) return list;
+  return list.map((step: unknown) => {
+    if (!isObject(step)) return step;
+    const masked = { ...step };
+    const { type, headers, branches } = step;
+    if (type === 'webhook' && isObject(headers))
+      masked['headers'] = maskHeaders(headers, originOf(step), mask);
+    for (const name of ['yes', 'no']) if (name in step) masked[name] = maskSteps(step[name], mask);
+    if (Array.isArray(branches)) masked['branches'] = branches.map((branch) => maskContent(branch, mask));
+    return masked;
+  });
 }
+
+/** Masks the field `steps`: of a draft or of a branch. */
+const maskContent = (content: unknown, mask: MaskValue): unknown =>
+  isObject(content) && 'steps' in content
+    ? { ...content, steps: maskSteps(content['steps'], mask) }
+    : content;
 
 type Content = Record<string, unknown>;
 
@@ -45,11 +54,11 @@ export function createFlowDraftForm(keyring: Keyring, maxValues?: number): Draft
   return {
     async store(trx: Queryable, scope: BrandScope, content) {
       const sealer = createHeaderSealer(keyring, scope);
-      const masked = maskAll(content, (value, origin) => sealer.mask(value, origin));
+      const masked = maskContent(content, (value, origin) => sealer.mask(value, origin));
       await sealer.store(trx, maxValues);
       return masked as Content;
     },
     show: (scope, content) =>
-      maskAll(content, (value, origin) => maskFor(keyring, scope, { origin, value })) as Content,
+      maskContent(content, (value, origin) => maskFor(keyring, scope, { origin, value })) as Content,
   };
 }

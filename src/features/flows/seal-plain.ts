@@ -17,8 +17,10 @@ import { fromStored, toStored } from './steps/secret-headers.ts';
 /** These values are stored already. */
 const NO_LIMIT = Infinity;
 
-const PLAIN_STEP = `'$.** ? (@.type == "webhook" && exists(@.headers.*))'`;
-const plain = (table: string) => `jsonb_path_exists(${table}.steps, ${PLAIN_STEP})`;
+/** SQL: the condition of the indexes of rows with plain headers. */
+const plain = (table: string) => `
+  jsonb_path_exists(${table}.steps, '$.** ? (@.type == "webhook" && exists(@.headers.*))')
+  and flow_steps_match(${table}.steps, '$ ? (@.type == "webhook" && exists(@.headers.*))')`;
 
 interface SealingDeps {
   pool: pg.Pool;
@@ -35,19 +37,24 @@ async function sealFlow(trx: Queryable, keyring: Keyring, id: number): Promise<n
   const row = await lockFlow(trx, id);
   if (!row) return 0;
   const scope = { accountId: row.account_id, brandId: row.brand_id };
-  const flow = await trx.query(`update flows f set steps = $2 where id = $1 and ${plain('f')}`, [
-    id,
-    await sealSteps(trx, keyring, scope, row.steps),
-  ]);
+  const flow = await trx.query(
+    `update flows f set steps = $2 where id = $1 and steps <> $2 and ${plain('f')}`,
+    [id, await sealSteps(trx, keyring, scope, row.steps)],
+  );
   const { rows: versions } = await trx.query<{ id: number; steps: Step[] }>(
     `select v.id, v.steps from flow_versions v where v.flow_id = $1 and ${plain('v')} order by v.id`,
     [id],
   );
+  let changed = flow.rowCount ?? 0;
   for (const version of versions) {
-    const steps = await sealSteps(trx, keyring, scope, version.steps);
-    await trx.query('update flow_versions set steps = $2 where id = $1', [version.id, steps]);
+    const values = [version.id, await sealSteps(trx, keyring, scope, version.steps)];
+    const written = await trx.query(
+      'update flow_versions set steps = $2 where id = $1 and steps <> $2',
+      values,
+    );
+    changed += written.rowCount ?? 0;
   }
-  return (flow.rowCount ?? 0) + versions.length;
+  return changed;
 }
 
 /** @returns the number of drafts changed */

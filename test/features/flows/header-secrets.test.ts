@@ -286,6 +286,29 @@ describe('what an older version of the service has stored', () => {
     expect((await sentHeaders(id))['authorization']).toBe(SECRET);
   });
 
+  it('is sealed in all branches', async () => {
+    const id = await storePlain();
+    const { id: first } = firstOf((await showFlow(api, id)).body);
+    const plain = { ...hook({ a: 'hunter2' }), method: 'POST' };
+    const steps = [
+      { type: 'condition', id: 101, filters: [proPlan], yes: [], no: [{ ...plain, id: first }] },
+      {
+        ...{ type: 'split', id: 102 },
+        branches: [
+          {
+            weight: 50,
+            steps: [{ type: 'condition', id: 103, filters: [], yes: [{ ...plain, id: 104 }], no: [] }],
+          },
+          { weight: 50, steps: [] },
+        ],
+      },
+    ];
+    await pool().query('update flow_versions set steps = $2 where flow_id = $1', [id, JSON.stringify(steps)]);
+    await pool().query('update flows set steps = $2 where id = $1', [id, JSON.stringify(steps.slice(1))]);
+    expect(await sealPlainHeaders(pool(), keyring)).toBeGreaterThanOrEqual(2);
+    showsNothing(await storedText());
+  });
+
   it('is sealed later, without a change that clients see', async () => {
     const id = await storePlain();
     const before = await showFlow(api, id);
@@ -311,6 +334,44 @@ describe('what an older version of the service has stored', () => {
     await expect(
       pool().query('insert into flow_versions (flow_id, n, steps) values ($1, 7, $2)', [id, masked]),
     ).rejects.toThrow('flow_versions_masks');
+  });
+});
+
+describe('JSON in a body or in data that looks like a webhook step', () => {
+  const payloads = [{ type: 'webhook', headers: { x: 'abc', y: '••••#aaaaaaaaaaaaaaaa' } }];
+  const stepsWithPayloads = () => {
+    const yes = [{ ...hook(), body: { payloads } }];
+    return [
+      { type: 'event', event_name: 'called', data: { payloads } },
+      { type: 'condition', filters: [proPlan], yes },
+      { type: 'split', branches: [50, 50].map((weight) => ({ weight, steps: yes })) },
+    ];
+  };
+  const payloadsOf = (text: string) => text.split('"x":"abc","y":"••••#aaaaaaaaaaaaaaaa"').length - 1;
+
+  it('is kept as it is by flows and drafts', async () => {
+    const steps = stepsWithPayloads();
+    const id = await flowOf(api, { steps });
+    await activate(id);
+    const shown = await showFlow(api, id);
+    expect(payloadsOf(shown.text)).toBe(4);
+    showsNothing(shown.text);
+    const content = { steps, trigger: { data: { payloads } } };
+    const draft = { content, base_content: content, base: '"1"' };
+    const saved = await api.request('PUT', `/v1/my/drafts/flows/${id}`, {
+      body: draft,
+      headers: { 'If-None-Match': '*' },
+    });
+    expect(payloadsOf(saved.text)).toBe(10);
+    showsNothing(saved.text);
+  });
+
+  it('is not sealed, and not written again and again', async () => {
+    const id = await flowOf(api, { steps: stepsWithPayloads() });
+    await activate(id);
+    await sealPlainHeaders(pool(), keyring);
+    expect(await sealPlainHeaders(pool(), keyring)).toBe(0);
+    expect(payloadsOf((await showFlow(api, id)).text)).toBe(4);
   });
 });
 
