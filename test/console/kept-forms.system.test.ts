@@ -147,6 +147,58 @@ describe('a form of settings', () => {
     expect(await left().count()).toBe(0);
   });
 
+  it('changes only the data of a contact that were typed, not what others have written since', async () => {
+    const { id } = await post('/contacts', {
+      email: 'grace@example.com',
+      data: { plan: 'pro', score: 1, old: true, city: 'Rome' },
+    });
+    const open = async () => {
+      await stage().open(page, `/contacts/${Number(id)}`);
+      await page.getByRole('button', { name: /^Edit/ }).first().click();
+    };
+    const dataNow = async () => (await stage().request('GET', `/v1/my/contacts/${Number(id)}`)).body.data;
+    const write = (data: unknown) =>
+      stage().request('PATCH', `/v1/my/contacts/${Number(id)}`, { body: { data } });
+    await open();
+    await page.getByLabel('Value of plan', { exact: true }).fill('team');
+    await page.getByRole('button', { name: 'Remove old' }).click();
+    await leave();
+    await write({ score: 99, last_order: 'A7', city: null });
+    await open();
+    await left().waitFor();
+    expect(await page.getByLabel('Value of score', { exact: true }).inputValue()).toBe('99');
+    await page.getByLabel('First name', { exact: true }).fill('Grace');
+    // Written while the form is open, and then seen by the page.
+    await write({ seats: 5 });
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Contact saved.').waitFor();
+    expect(await dataNow()).toEqual({ plan: 'team', score: 99, last_order: 'A7', seats: 5 });
+  });
+
+  it('changes only the events of a webhook that were ticked, not what others have chosen since', async () => {
+    const { id } = await post('/webhooks', {
+      url: 'https://127.0.0.1:65000/b',
+      events: ['email.delivered', 'email.sent'],
+    });
+    const open = async () => {
+      await stage().open(page, `/webhooks/${Number(id)}`);
+      await page.getByRole('button', { name: /^Edit/ }).first().click();
+    };
+    await open();
+    await page.getByRole('checkbox', { name: 'email.opened' }).check();
+    await leave();
+    await stage().request('PATCH', `/v1/my/webhooks/${Number(id)}`, {
+      body: { events: ['email.delivered', 'email.bounced'] },
+    });
+    await open();
+    await left().waitFor();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('The webhook is changed.').waitFor();
+    const { body } = await stage().request('GET', `/v1/my/webhooks/${Number(id)}`);
+    expect(body.events).toEqual(['email.delivered', 'email.bounced', 'email.opened']);
+  });
+
   it('gives up what was typed by Cancel, and never keeps a password', async () => {
     await stage().open(page, `/lists/${ids.list}`);
     await page.getByRole('button', { name: /^Edit/ }).click();

@@ -67,6 +67,19 @@ export function changedFields(form: HTMLFormElement): KeptFields {
 const labelOf = (input: Input): string => input.labels?.[0]?.textContent.trim() || input.name;
 
 /**
+ * Returns the values of a field with what the user changed. Of several ticks, these are the ones that they set or removed;
+ * the others are as the page gives them now.
+ */
+function valuesNow(inputs: readonly Input[], { values, base }: KeptField): readonly string[] {
+  if (!inputs.every(({ type }) => type === 'checkbox')) return values;
+  const isTicked = (input: Input) =>
+    values.includes(input.value) === base.includes(input.value)
+      ? baseOf(input).length > 0
+      : values.includes(input.value);
+  return inputs.filter(isTicked).map(({ value }) => value);
+}
+
+/**
  * Puts kept values back. A hidden field takes its own, because a component shows it.
  * @returns whether anything differs from what the page gives, and the labels of fields that someone else has changed since
  */
@@ -76,12 +89,13 @@ export function putBack(form: HTMLFormElement, kept: KeptFields): { isChanged: b
   for (const [name, inputs] of inputsByName(form)) {
     const field = kept[name];
     const base = inputs.flatMap(baseOf);
-    if (!field || isSameList(field.values, base)) continue;
+    const values = field && valuesNow(inputs, field);
+    if (!values || isSameList(values, base)) continue;
     isChanged = true;
     if (!isSameList(field.base, base)) others.push(...inputs.slice(0, 1).map(labelOf));
     for (const input of inputs) {
-      if (hasTick(input)) input.checked = field.values.includes(input.value);
-      else if (input.type !== 'hidden') input.value = field.values[0] ?? '';
+      if (hasTick(input)) input.checked = values.includes(input.value);
+      else if (input.type !== 'hidden') input.value = values[0] ?? '';
     }
   }
   return { isChanged, others };

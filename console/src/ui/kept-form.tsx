@@ -33,6 +33,8 @@ export interface Kept {
   isKept: boolean;
   /** What an earlier visit has left in a field that a component shows, for its first state. */
   first: (field: string) => string | undefined;
+  /** What the page gave that field then. */
+  base: (field: string) => string | undefined;
   /** Puts back what an earlier visit has left. */
   restore: (form: HTMLFormElement) => void;
   /** Keeps what the form has now. */
@@ -69,6 +71,7 @@ export function useKept(name: string, { resets = false } = {}): Kept {
     const again = () => setGeneration((before) => before + 1);
     return {
       first: (field: string) => read()?.fields[field]?.values[0],
+      base: (field: string) => read()?.fields[field]?.base[0],
       restore(form: HTMLFormElement) {
         const entry = read();
         if (!entry) return;

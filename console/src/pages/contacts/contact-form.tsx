@@ -12,23 +12,19 @@ import { isObject, parseJson } from '../../ui/json-text.ts';
 import { type Kept, KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { addressOf } from '../../ui/contact-text.ts';
+import { patched, patchOfData } from './data-patch.ts';
 
 type Contact = Schemas['Contact'];
 type Data = Contact['data'];
 
 const FIELDS = ['first_name', 'last_name', 'email', 'phone', 'country_code', 'source', 'data'] as const;
 
-/** The API patches `data` by key: a key that the user has deleted must be null. */
-const patchOfData = (before: Data, after: Data): Data => ({
-  ...Object.fromEntries(Object.keys(before).map((key) => [key, null])),
-  ...after,
-});
-
 /** Of a new contact, an empty text says no more than none. */
 const withoutEmpty = (data: Data): Data =>
   Object.fromEntries(Object.entries(data).filter(([, value]) => value !== ''));
 
-function attributesOf(form: FormData, data: Data, contact: Contact | undefined) {
+/** @param begun the data that the user began with */
+function attributesOf(form: FormData, data: Data, begun: Data, contact: Contact | undefined) {
   const text = (name: string) => formText(form, name).trim();
   const email = text('email');
   const phone = text('phone');
@@ -42,7 +38,7 @@ function attributesOf(form: FormData, data: Data, contact: Contact | undefined) 
     source: text('source') || null,
     ...(isNew(email, 'email') ? { email } : {}),
     ...(isNew(phone, 'phone') ? { phone } : {}),
-    data: contact ? patchOfData(contact.data, data) : withoutEmpty(data),
+    data: contact ? patchOfData(begun, data) : withoutEmpty(data),
   };
 }
 
@@ -73,15 +69,21 @@ interface ContactFormProps {
   onCancel: () => void;
 }
 
-/** The data of an earlier visit. */
-function leftData(kept: Kept): Data | null {
-  const parsed = parseJson(kept.first('data') ?? '');
+function readData(text: string | undefined): Data | null {
+  const parsed = parseJson(text ?? '');
   return 'value' in parsed && isObject(parsed.value) ? parsed.value : null;
 }
 
+/** The data with what the user changed in an earlier visit; null if they changed nothing. */
+function leftData(kept: Kept, given: Data): Data | null {
+  const [left, base] = [readData(kept.first('data')), readData(kept.base('data'))];
+  return left && base && patched(given, patchOfData(base, left));
+}
+
 function Form({ kept, contact, rows = [], onDone, onAnother, onCancel }: ContactFormProps & { kept: Kept }) {
-  const given = contact?.data ?? objectOf(rows);
-  const [left] = useState(() => leftData(kept));
+  // What others write while the form is open is no change of its user.
+  const [given] = useState<Data>(contact?.data ?? objectOf(rows));
+  const [left] = useState(() => leftData(kept, given));
   const [data, setData] = useState<Data>(left ?? given);
   const goesOn = useRef(false);
   const save = useAction({
@@ -97,7 +99,7 @@ function Form({ kept, contact, rows = [], onDone, onAnother, onCancel }: Contact
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     goesOn.current = event.submitter?.getAttribute('name') === ANOTHER;
-    save.run(attributesOf(new FormData(event.currentTarget), data, contact));
+    save.run(attributesOf(new FormData(event.currentTarget), data, given, contact));
   };
   return (
     <KeptForm kept={kept} onSubmit={submit}>
