@@ -213,3 +213,48 @@ describe('a form of settings', () => {
     expect(kept).not.toContain(TEST_PASSWORD);
   });
 });
+
+describe('a second tab', () => {
+  const name = (tab: Page) => tab.getByLabel('Industry');
+  const openBoth = async () => {
+    await stage().open(page, '/brand');
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await name(second).waitFor();
+    return second;
+  };
+
+  it('does not remove what the first has kept, if nothing is typed there', async () => {
+    const second = await openBoth();
+    await name(page).fill('Of the first tab');
+    await name(second).focus();
+    await second.getByLabel('Tone').focus();
+    await second.getByRole('button', { name: 'Save', exact: true }).click();
+    await second.getByText('Brand saved.').waitFor();
+    await page.reload();
+    await left().waitFor();
+    expect(await name(page).inputValue()).toBe('Of the first tab');
+    await discard();
+    await second.close();
+  });
+
+  it('does not overwrite it, and says that what is typed there is not kept', async () => {
+    const second = await openBoth();
+    await name(page).fill('Of the first tab');
+    await name(second).fill('Of the second tab');
+    await second.getByText('Another tab keeps').waitFor();
+    await checkAccessibility(second);
+    await name(page).fill('Of the first tab again');
+    await page.reload();
+    await left().waitFor();
+    expect(await name(page).inputValue()).toBe('Of the first tab again');
+    await discard();
+    // The entry is free again.
+    await name(second).fill('Of the second tab again');
+    await second.getByText('Another tab keeps').waitFor({ state: 'detached' });
+    await second.reload();
+    expect(await name(second).inputValue()).toBe('Of the second tab again');
+    await second.getByRole('button', { name: 'Discard what was typed' }).click();
+    await second.close();
+  });
+});

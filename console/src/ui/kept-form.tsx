@@ -14,7 +14,7 @@ import { useBrand } from '../shell/brand.ts';
 import { keepForUser, userKey } from '../shell/user-storage.ts';
 import { Button } from './button.tsx';
 import { Time } from './facts.tsx';
-import { changedFields, putBack, readEntry } from './kept-fields.ts';
+import { changedFields, type KeptFields, putBack, readEntry } from './kept-fields.ts';
 import { Notice } from './notice.tsx';
 
 interface Restored {
@@ -23,14 +23,25 @@ interface Restored {
   others: readonly string[];
 }
 
+/** Why what is typed is not kept: the storage is full, or has what was typed into the same form in another tab. */
+type NotKept = 'full' | 'other tab';
+
+/** The entry that this form has written or restored, and its fields as text. */
+interface Own {
+  entry: string | null;
+  fields: string;
+}
+
+const NOTHING: Own = { entry: null, fields: '{}' };
+
 /** What this browser keeps of a form until it is sent. */
 export interface Kept {
   /** Rises when the form begins again with what the page gives. */
   generation: number;
   /** What is left of an earlier visit; null if nothing is, or if the user has seen to it. */
   restored: Restored | null;
-  /** Whether the browser has room for what was typed. */
-  isKept: boolean;
+  /** Null if what was typed is kept. */
+  notKept: NotKept | null;
   /** What an earlier visit has left in a field that a component shows, for its first state. */
   first: (field: string) => string | undefined;
   /** What the page gave that field then. */
@@ -57,16 +68,28 @@ export function useKept(name: string, { resets = false } = {}): Kept {
   const key = userKey(signedIn.user.id, `form.${brandId}.${name}`);
   const [generation, setGeneration] = useState(0);
   const [restored, setRestored] = useState<Restored | null>(null);
-  const [isKept, setIsKept] = useState(true);
+  const [notKept, setNotKept] = useState<NotKept | null>(null);
+  /** Another tab may have written the entry since. Then it is not this form's to change. */
+  const own = useRef<Own>(NOTHING);
+  /** The changed fields, as text. */
+  const latest = useRef('{}');
   const sent = useRef<string | null>(null);
   /** What is saved, though the page may not show it as such yet. */
   const saved = useRef<string | null>(null);
   const actions = useMemo(() => {
     const read = () => readEntry(localStorage.getItem(key), Date.now());
+    const isFree = () => read() === null || localStorage.getItem(key) === own.current.entry;
     const forget = () => {
-      localStorage.removeItem(key);
+      if (isFree()) localStorage.removeItem(key);
+      own.current = NOTHING;
       setRestored(null);
-      setIsKept(true);
+      setNotKept(null);
+    };
+    const keep = (fields: KeptFields, text: string) => {
+      const entry = JSON.stringify({ fields, at: Date.now() });
+      const hasRoom = keepForUser(key, entry);
+      if (hasRoom) own.current = { entry, fields: text };
+      setNotKept(hasRoom ? null : 'full');
     };
     const again = () => setGeneration((before) => before + 1);
     return {
@@ -74,6 +97,9 @@ export function useKept(name: string, { resets = false } = {}): Kept {
       base: (field: string) => read()?.fields[field]?.base[0],
       restore(form: HTMLFormElement) {
         const entry = read();
+        own.current = entry
+          ? { entry: localStorage.getItem(key), fields: JSON.stringify(entry.fields) }
+          : NOTHING;
         if (!entry) return;
         const { isChanged, others } = putBack(form, entry.fields);
         setRestored(isChanged ? { at: entry.at, others } : null);
@@ -81,17 +107,25 @@ export function useKept(name: string, { resets = false } = {}): Kept {
       write(form: HTMLFormElement) {
         const fields = changedFields(form);
         const text = JSON.stringify(fields);
-        if (text === saved.current || text === JSON.stringify(read()?.fields ?? {})) return;
-        saved.current = null;
-        if (Object.keys(fields).length === 0) forget();
-        else setIsKept(keepForUser(key, JSON.stringify({ fields, at: Date.now() })));
+        latest.current = text;
+        if (text === saved.current) return;
+        if (text === JSON.stringify(read()?.fields ?? {})) {
+          own.current = { entry: localStorage.getItem(key), fields: text };
+          setNotKept(null);
+        } else if (!isFree()) {
+          setNotKept(text === own.current.fields ? null : 'other tab');
+        } else {
+          saved.current = null;
+          if (text === '{}') forget();
+          else keep(fields, text);
+        }
       },
       send() {
-        sent.current = localStorage.getItem(key);
+        sent.current = latest.current;
       },
       done() {
-        if (localStorage.getItem(key) !== sent.current) return;
-        saved.current = JSON.stringify(read()?.fields ?? {});
+        if (latest.current !== sent.current) return;
+        saved.current = latest.current;
         forget();
         if (resets) again();
       },
@@ -101,7 +135,7 @@ export function useKept(name: string, { resets = false } = {}): Kept {
       },
     };
   }, [key, resets]);
-  return { ...actions, generation, restored, isKept };
+  return { ...actions, generation, restored, notKept };
 }
 
 const Left = createContext<Kept['first']>(() => undefined);
@@ -117,6 +151,11 @@ interface FormProps {
   children: ReactNode;
 }
 
+const NOT_KEPT: Readonly<Record<NotKept, string>> = {
+  full: 'This browser has no room to keep what you type.',
+  'other tab': 'Another tab keeps what was typed there into this form, so what you type here is not kept.',
+};
+
 /** A form. @param props.kept null for one that has nothing to lose, or whose contents must not stay in the browser */
 export function KeptForm({ kept, ...form }: FormProps & { kept: Kept | null }) {
   return kept ? <Keeping kept={kept} {...form} /> : <form {...form} />;
@@ -124,7 +163,7 @@ export function KeptForm({ kept, ...form }: FormProps & { kept: Kept | null }) {
 
 function Keeping({ kept, onSubmit, children }: FormProps & { kept: Kept }) {
   const element = useRef<HTMLFormElement>(null);
-  const { generation, restored, isKept, restore, write, send, discard } = kept;
+  const { generation, restored, notKept, restore, write, send, discard } = kept;
   useLayoutEffect(() => {
     if (element.current) restore(element.current);
   }, [generation, restore]);
@@ -133,11 +172,11 @@ function Keeping({ kept, onSubmit, children }: FormProps & { kept: Kept }) {
     if (element.current) write(element.current);
   });
   useEffect(() => {
-    if (isKept) return;
+    if (notKept === null) return;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
     globalThis.addEventListener('beforeunload', ask);
     return () => globalThis.removeEventListener('beforeunload', ask);
-  }, [isKept]);
+  }, [notKept]);
   const onInput = () => {
     const form = element.current;
     if (!form) return;
@@ -162,9 +201,7 @@ function Keeping({ kept, onSubmit, children }: FormProps & { kept: Kept }) {
           <Button onClick={discard}>Discard what was typed</Button>
         </Notice>
       )}
-      {!isKept && (
-        <Notice tone="warn">This browser has no room to keep what you type. Save it before you leave.</Notice>
-      )}
+      {notKept !== null && <Notice tone="warn">{NOT_KEPT[notKept]} Save it before you leave.</Notice>}
       <Left value={kept.first}>
         <Fragment key={generation}>{children}</Fragment>
       </Left>
