@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Section } from '../../../console/src/editors/content/content.ts';
+import { merge } from '../../../console/src/editors/draft/merge.ts';
 import {
   designOf,
   fieldOf,
@@ -17,6 +18,8 @@ import {
   type SectionPath,
   SECTION_TYPES,
   withColumns,
+  withInner,
+  withoutRepeats,
 } from '../../../console/src/editors/content/sections.ts';
 import { designSchema } from '../../../src/delivery/contents/design.ts';
 
@@ -163,5 +166,37 @@ describe('a design made of a body', () => {
         ['text', expect.stringContaining('Hello')],
       ]);
     }
+  });
+});
+
+describe('a letter that has the same section twice', () => {
+  const same = spacer(2);
+  const repeatsIn = (sections: readonly Section[]) =>
+    withInner(sections).length - new Set(withInner(sections)).size;
+
+  it.each([
+    ['in a list', [same, spacer(5), same]],
+    ['in a column', [columns([same, same], [])]],
+    ['in two columns of the same section', [columns([same], [spacer(1)]), columns([], [same])]],
+    ['before a column', [same, columns([same], [])]],
+    ['with its columns', [letter[1] ?? same, ...letter]],
+  ] as const)('is edited with a copy of it: %s', (_where, sections) => {
+    const own = withoutRepeats(sections);
+    expect(own).toEqual(sections);
+    expect(repeatsIn(own)).toBe(0);
+    // The same copies each time, so that the forms of the sections stay.
+    expect(withoutRepeats(sections)).toBe(own);
+    expect(withoutRepeats(own)).toBe(own);
+  });
+
+  it('comes from a merge of drafts that share sections', () => {
+    const [one, two, three, four] = [spacer(1), spacer(2), spacer(3), spacer(4)];
+    const { value } = merge({
+      base: { sections: [one, two, three, four] },
+      mine: { sections: [two, three, four, one] },
+      theirs: { sections: [two, one, three, four] },
+    });
+    expect(repeatsIn(value.sections)).toBe(1);
+    expect(repeatsIn(withoutRepeats(value.sections))).toBe(0);
   });
 });

@@ -4,8 +4,8 @@ import { isAt, type Problem } from './checked.ts';
 import type { Design, Section } from './content.ts';
 import { type Letter, LetterProvider } from './letter-context.ts';
 import { SectionList } from './section-list.tsx';
-import { keyOf, requireOwnKeys } from './section-keys.ts';
-import type { SectionPath } from './sections.ts';
+import { keyOf } from './section-keys.ts';
+import { type SectionPath, withoutRepeats } from './sections.ts';
 import { ThemeForm } from './theme-form.tsx';
 
 /** @returns the key of the first text; null if there is none */
@@ -34,16 +34,17 @@ export function DesignEditor({
   onChange: (next: (design: Design) => Design) => void;
   onSource: () => void;
 }) {
-  const [opened, open] = useState(() => (opensText ? firstText(design.sections) : null));
+  const { theme } = design;
+  // React would draw a section that is there twice only once, and it would seem to be lost.
+  const sections = withoutRepeats(design.sections);
+  const [opened, open] = useState(() => (opensText ? firstText(sections) : null));
   const [dragged, drag] = useState<SectionPath | null>(null);
   const [said, say] = useState('');
   const waiting = useRef<string | null>(null);
-  const { sections, theme } = design;
-  requireOwnKeys(sections);
   const letter: Letter = {
     sections,
     change: (next: (sections: readonly Section[]) => Section[]) =>
-      onChange((old) => ({ ...old, sections: next(old.sections) })),
+      onChange((old) => ({ ...old, sections: next(withoutRepeats(old.sections)) })),
     problemsAt: (path) => problems.filter(({ field }) => isAt(field, path)),
     names,
     opened,

@@ -1,6 +1,5 @@
 import { useEffect, useRef } from 'react';
 import type { Section } from './content.ts';
-import { withInner } from './sections.ts';
 
 const keys = new WeakMap<Section, string>();
 let lastKey = 0;
@@ -13,19 +12,6 @@ export function keyOf(section: Section): string {
   const key = `section-${lastKey}`;
   keys.set(section, key);
   return key;
-}
-
-/**
- * Refuses a letter with two sections of the same key. React would draw one of them twice or not at all, so that a section
- * seems to be lost.
- * @throws Error
- */
-export function requireOwnKeys(sections: readonly Section[]): void {
-  const seen = new Set<Section>();
-  for (const section of withInner(sections)) {
-    if (seen.has(section)) throw new Error(`the ${section.type} stands twice in the letter`);
-    seen.add(section);
-  }
 }
 
 /**

@@ -103,6 +103,38 @@ export const withInner = (sections: readonly Section[]): Section[] =>
       : [section],
   );
 
+const copied = new WeakMap<readonly Section[], readonly Section[]>();
+
+/**
+ * Returns sections of which none is there twice: a repeated one becomes a copy. A merge may repeat one, because versions
+ * of a letter share what they have in common, and a section is known by its identity. The same sections always get the
+ * same copies.
+ */
+export function withoutRepeats(sections: readonly Section[]): readonly Section[] {
+  const known = copied.get(sections);
+  if (known) return known;
+  const seen = new Set<Section>();
+  const owned = <Each extends Section>(section: Each): Each => {
+    const own = seen.has(section) ? structuredClone(section) : section;
+    seen.add(own);
+    return own;
+  };
+  const hasRepeats = new Set(withInner(sections)).size < withInner(sections).length;
+  const own = hasRepeats ? sections.map((section) => withOwnColumns(owned(section), owned)) : sections;
+  copied.set(sections, own);
+  return own;
+}
+
+/** @param owned says which object a section in a column is */
+function withOwnColumns(section: Section, owned: (section: PlainSection) => PlainSection): Section {
+  if (section.type !== 'columns') return section;
+  const columns = section.props.columns.map((column) => ({
+    ...column,
+    sections: column.sections.map(owned),
+  }));
+  return { ...section, props: { ...section.props, columns } };
+}
+
 /** Inserts a section. One that is in the design already, such as after two undos, becomes a copy. */
 export function insertAt(sections: readonly Section[], path: SectionPath, added: Section): Section[] {
   const known = new Set(withInner(sections));
