@@ -14,6 +14,8 @@ interface Kind {
   stopsMail: boolean;
   /** Takes locks that come before those of contacts and lists. */
   lock?(trx: Queryable, row: BulkActionRow): Promise<void>;
+  /** Takes locks until which what matches may change. The page is checked again under them. */
+  lockPage?(trx: Queryable, ids: readonly number[]): Promise<void>;
   /** @returns the number of those that were different before */
   change(trx: Queryable, deps: ConsentDeps, row: BulkActionRow, ids: readonly number[]): Promise<number>;
 }
@@ -51,10 +53,8 @@ export const kinds: Record<StoredKind, Kind> = {
     // A conversation may have many messages.
     pageSize: 50,
     stopsMail: false,
-    async change(trx, _deps, row, ids) {
-      await lockInboxesOfConversations(trx, ids);
-      return deleteConversations(trx, scopeOf(row), ids);
-    },
+    lockPage: lockInboxesOfConversations,
+    change: (trx, _deps, row, ids) => deleteConversations(trx, scopeOf(row), ids),
   },
 };
 

@@ -115,6 +115,7 @@ async function prepareDeletion(deps: BulkActionRunDeps, row: BulkActionRow): Pro
   return page;
 }
 
+/** @returns the part of a page that still matches */
 async function findToDelete(
   trx: Queryable,
   row: BulkActionRow,
@@ -123,6 +124,21 @@ async function findToDelete(
   const now = await scan(trx, { ...row, last_id: scannedTo, timeouts: 0 }, Number.MAX_SAFE_INTEGER);
   const matching = new Set(now.ids);
   return { ids: ids.filter((id) => matching.has(id)), scannedTo };
+}
+
+/** Chooses what to change, under the locks that keep it as it is. */
+async function choosePage(
+  trx: Queryable,
+  row: BulkActionRow,
+  deps: BulkActionRunDeps,
+  prepared: ScannedIds | null,
+): Promise<ScannedIds> {
+  if (prepared) return findToDelete(trx, row, prepared);
+  const page = await nextPage(trx, row, deps);
+  const { lockPage } = kinds[row.action];
+  if (!lockPage) return page;
+  await lockPage(trx, page.ids);
+  return findToDelete(trx, row, page);
 }
 
 /** Changes a page, in one transaction with the progress: a crash loses at most the page. */
@@ -138,7 +154,7 @@ async function runPage(deps: BulkActionRunDeps, row: BulkActionRow): Promise<voi
   const changed = await inTransaction(pool, async (trx) => {
     if (!(await lockRunning(trx, row))) return 0;
     await kind.lock?.(trx, row);
-    const page = prepared ? await findToDelete(trx, row, prepared) : await nextPage(trx, row, deps);
+    const page = await choosePage(trx, row, deps, prepared);
     const done = await changePage(trx, consent, row, page.ids);
     await savePage(trx, row.id, { cursor: page.scannedTo, processed: page.ids.length, ...done });
     return done.changed;

@@ -2,9 +2,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createRecipientFence } from '../../../src/delivery/consent/recipient-fence.ts';
 import { advanceBulkAction, type BulkActionRunDeps } from '../../../src/features/bulk-actions/run.ts';
+import { lockInboxes } from '../../../src/features/inbox/arrival/arriving-mails.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi, type TestBody, type TestTenant } from '../../support/api.ts';
 import { insertConversation, insertConversationMessage } from '../../support/conversations.ts';
+import { eventually } from '../../support/eventually.ts';
 import { insertInbox } from '../../support/inboxes.ts';
+import { countWaiting } from '../../support/waiting.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
 const PATH = '/v1/my/conversations/bulk_actions';
@@ -184,6 +188,22 @@ describe('a bulk action on conversations', () => {
     const later = await conversation();
     await advance(id);
     expect(await left()).toEqual([later]);
+  });
+
+  it('keeps a conversation that no longer matches once the mail that arrives in it is written', async () => {
+    const kept = await conversation({ status: 'closed' });
+    await conversation({ status: 'closed' });
+    const { id } = await create({ status: 'closed' });
+    let running = Promise.resolve<unknown>(null);
+    await inTransaction(api.database.pool, async (arriving) => {
+      await lockInboxes(arriving, [inbox]);
+      running = advance(id);
+      await eventually(async () => expect(await countWaiting(api.database.pool)).toBe(1));
+      await arriving.query(`update conversations set status = 'open' where id = $1`, [kept]);
+    });
+    await running;
+    expect(await left()).toEqual([kept]);
+    expect(await get(id)).toMatchObject({ status: 'completed', changed_count: 1 });
   });
 
   it('that a process of the version before has begun counts conversations, not contacts', async () => {
