@@ -29,7 +29,7 @@ function deleteRoute({ pool }: ConversationRouteParts): RouteDefinition {
     summary: 'Delete a conversation',
     description:
       'Deletes it with its messages, their attachments and the mail as it arrived. Messages that were sent from it stay ' +
-      'in `GET /messages`. A copy of a deleted mail that is delivered again within 30 days does not arrive.',
+      'in `GET /messages`. A copy of a deleted mail that is delivered again arrives again.',
     params: conversationParams,
     responses: { 200: { description: 'The deleted conversation.', schema: conversationSchema } },
     async handler({ tenant, params: { id } }) {
