@@ -7,9 +7,9 @@ import type { MailToWrite } from './take-mails.ts';
 /** A stored attachment of a mail. */
 type StoredFile = Pick<MailAttachment, 'size' | 'contentType' | 'storageKey'>;
 
-/** A mail that is about to be written, and what it adds to the storage of its account. */
+/** A mail that is about to be written, and what it stores. */
 export interface StoredMail extends MailToWrite {
-  /** Bytes of its raw mail and attachments, without those that another mail stores. */
+  /** Bytes of its raw mail and attachments, also of those that it shares. */
   bytes: number;
   /** Its attachments are those of another mail. */
   sharesAttachments: boolean;
@@ -70,9 +70,15 @@ const areSame = (own: readonly StoredFile[], others: readonly StoredFile[]): boo
  * Lets mails that share their raw mail share their attachments, too. Locks the raw mails that are shared, so that of two
  * such mails the later one finds the earlier.
  * @param mails in the order in which they are written
+ * @param others further mails of the transaction, which end uses of their raw mails later. They are locked together: two
+ * transactions would wait for each other otherwise.
  */
-export async function shareAttachments(trx: Queryable, mails: readonly MailToWrite[]): Promise<SharedMails> {
-  const rawKeys = [...new Set(mails.map(({ claimed }) => claimed.raw_key))];
+export async function shareAttachments(
+  trx: Queryable,
+  mails: readonly MailToWrite[],
+  others: readonly MailToWrite[],
+): Promise<SharedMails> {
+  const rawKeys = [...new Set([...mails, ...others].map(({ claimed }) => claimed.raw_key))];
   const shared = rawKeys.length === 0 ? new Set<string>() : await lockSharedFiles(trx, rawKeys);
   const siblings = shared.size === 0 ? new Map<string, StoredFile[]>() : await findSiblings(trx, [...shared]);
   const surplus: string[] = [];
@@ -80,23 +86,23 @@ export async function shareAttachments(trx: Queryable, mails: readonly MailToWri
   for (const mail of mails) {
     const { claimed, read } = mail;
     const { raw_key: rawKey, account_id: accountId } = claimed;
-    const others = siblings.get(rawKey);
-    if (shared.has(rawKey) && !others) siblings.set(rawKey, read.attachments);
-    if (!others || !areSame(read.attachments, others)) {
-      const bytes = (others ? 0 : claimed.size) + size(read.attachments);
+    const bytes = claimed.size + size(read.attachments);
+    const sibling = siblings.get(rawKey);
+    if (shared.has(rawKey) && !sibling) siblings.set(rawKey, read.attachments);
+    if (!sibling || !areSame(read.attachments, sibling)) {
       written.push({ ...mail, bytes, sharesAttachments: false });
       continue;
     }
     await shareFiles(
       trx,
-      others.map(({ storageKey }) => ({ key: storageKey, accountId, uses: 2 })),
+      sibling.map(({ storageKey }) => ({ key: storageKey, accountId, uses: 2 })),
     );
     surplus.push(...read.attachments.map(({ storageKey }) => storageKey));
     const attachments = read.attachments.map((file, place) => ({
       ...file,
-      storageKey: (others[place] as StoredFile).storageKey,
+      storageKey: (sibling[place] as StoredFile).storageKey,
     }));
-    written.push({ claimed, read: { ...read, attachments }, bytes: 0, sharesAttachments: true });
+    written.push({ claimed, read: { ...read, attachments }, bytes, sharesAttachments: true });
   }
   return { mails: written, surplus };
 }

@@ -44,7 +44,8 @@ export interface StrangerDeps {
 const sharesSql = `
   select s.account_id, s.bytes - ${QUARANTINED_BYTES}
       - (select coalesce(sum(w.size), 0) from (
-           select max(size) as size from inbound_mails w where w.account_id = s.account_id group by raw_key) w)
+           select max(size) as size from inbound_mails w where w.account_id = s.account_id and not exists (
+             select from conversation_messages m where m.raw_key = w.raw_key) group by raw_key) w)
       - (select coalesce(sum(f.size), 0) from inbox_removed_files f where f.account_id = s.account_id) as kept,
     ${UNPROVED_BYTES} as unproved
   from inbox_storage s where s.account_id = any($1)`;

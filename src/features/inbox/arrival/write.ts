@@ -125,7 +125,7 @@ export async function writeMails(
   );
   const { fresh, repetitions, stale } = await takeMails(trx, mails);
   const duplicates = repetitions.map(({ mail }) => mail);
-  const { mails: stored, surplus } = await shareAttachments(trx, fresh);
+  const { mails: stored, surplus } = await shareAttachments(trx, fresh, duplicates);
   const judged = await judge(trx, deps, stored, [...fresh, ...duplicates]);
   const inserted = await insertMails(trx, judged, deps.hasScanner);
   await countRepetitions(trx, repetitions, inserted);

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import { removeListedFiles } from './remove-files.ts';
-import { IN_QUARANTINE } from './shares.ts';
+import { IN_QUARANTINE, MAKES_ROOM } from './shares.ts';
 
 export interface EvictionDeps {
   pool: pg.Pool;
@@ -27,7 +27,7 @@ const evictSql = `
       greatest(stored_bytes, case when raw_key is not null then raw_size else 0 end)::bigint as bytes,
       array(select a.storage_key from conversation_attachments a
         where a.conversation_message_id = m.id and a.storage_key is not null) as files
-    from conversation_messages m where m.account_id = $1 and ${IN_QUARANTINE}
+    from conversation_messages m where m.account_id = $1 and ${IN_QUARANTINE} and ${MAKES_ROOM}
     order by id limit ${MAILS_AT_ONCE} for update skip locked
   ), victims as (
     select * from (select c.*, sum(bytes) over (order by id) - bytes as freed_before from candidates c) c
@@ -76,7 +76,8 @@ async function evictBatch(pool: pg.Pool, accountId: number, bytes: number): Prom
 export async function hasEvictable(db: Queryable, accountId: number): Promise<boolean> {
   const { rowCount } = await db.query({
     name: 'has_evictable_mail',
-    text: `select from conversation_messages m where m.account_id = $1 and ${IN_QUARANTINE} limit 1`,
+    text: `select from conversation_messages m where m.account_id = $1 and ${IN_QUARANTINE} and ${MAKES_ROOM}
+      limit 1`,
     values: [accountId],
   });
   return rowCount === 1;

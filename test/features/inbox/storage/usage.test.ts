@@ -154,22 +154,39 @@ describe('eviction', () => {
     expect(await left()).toEqual(mails.slice(2));
   });
 
-  it('of a mail that others share frees nothing until the last of them is evicted', async () => {
-    await store(50);
-    const [one, two] = [await quarantined(10), await quarantined(10)];
+  /** Lets the second mail use the file of the first. */
+  async function share(one: number, two: number): Promise<void> {
     const [row] = await query<{ key: string }>(
       'select raw_key as key from conversation_messages where id = $1',
       [one],
     );
-    await query('update conversation_messages set raw_key = $2, stored_bytes = 0 where id = $1', [
-      two,
-      row?.key,
-    ]);
+    await query('update conversation_messages set raw_key = $2 where id = $1', [two, row?.key]);
     await query('insert into inbox_shared_files (key, account_id, uses) values ($1, $2, 2)', [
       row?.key,
       api.accountId,
     ]);
+  }
+
+  it('leaves out mail whose file is also that of mail outside of quarantine', async () => {
+    await store(50);
+    const [one, two] = [await quarantined(10), await quarantined(10)];
+    await share(one, two);
     const other = await quarantined(10);
+    await query('update conversation_messages set arrived_at = now() where id = $1', [two]);
+    const { body } = await api.request('GET', '/v1/my/inboxes/usage');
+    expect(body).toMatchObject({ quarantined_bytes: 10 * MIB, unproved_bytes: 0 });
+    expect(await room(5)).toBe(10 * MIB);
+    expect(await left()).toEqual([one, two]);
+    expect(await room(5)).toBe(0);
+    expect(await left()).not.toContain(other);
+  });
+
+  it('of a mail that others share frees nothing until the last of them is evicted', async () => {
+    await store(50);
+    const [one, two] = [await quarantined(10), await quarantined(10)];
+    await share(one, two);
+    const other = await quarantined(10);
+    expect((await api.request('GET', '/v1/my/inboxes/usage')).body.quarantined_bytes).toBe(20 * MIB);
     expect(await room(5)).toBe(10 * MIB);
     expect(await left()).toEqual([other]);
   });
