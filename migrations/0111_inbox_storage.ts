@@ -1,10 +1,27 @@
 /** What mail stores: shared files, the part that strangers fill, and what was evicted to make room. */
 export const name = '0111_inbox_storage';
 
+/** The order in which files are locked: two statements that delete mail of the same files never wait for each other. */
+const noteRemoved = (mailOrder: string, attachmentOrder: string) => `create or replace function note_removed_mail() returns trigger language plpgsql as $$
+begin
+  insert into inbox_removed_files (key, account_id, size)
+    select raw_key, account_id, raw_size from gone where raw_key is not null ${mailOrder}
+    on conflict do nothing;
+  return null;
+end $$;
+create or replace function note_removed_attachments() returns trigger language plpgsql as $$
+begin
+  insert into inbox_removed_files (key, account_id, size)
+    select storage_key, account_id, size from gone where storage_key is not null ${attachmentOrder}
+    on conflict do nothing;
+  return null;
+end $$;
+`;
+
 export const up = `
 alter table conversation_messages add column stored_bytes bigint;
 comment on column conversation_messages.stored_bytes is
-  'bytes that the message added to what its account stores: its raw mail, if no other message shares it, and its attachments. Null: an earlier version wrote it';
+  'bytes of its raw mail and its attachments, also of those that other messages share. Null: an earlier version wrote it';
 comment on column conversation_messages.recipient is
   'inbound: the address of RCPT TO; outbound: the key of the address that it was written to';
 update conversation_messages cm set recipient = (select m.to_key from messages m where m.id = cm.message_id)
@@ -38,6 +55,7 @@ create table inbox_shared_files (
 comment on table inbox_shared_files is
   'blobs that several mails of an account use: a message to several of its inboxes, and its attachments';
 comment on column inbox_shared_files.uses is 'the blob is removed with the last one';
+create index inbox_shared_files_of_account on inbox_shared_files (account_id);
 create index inbox_shared_files_age on inbox_shared_files (created_at);
 
 create function keep_shared_inbox_file() returns trigger language plpgsql as $$
@@ -54,9 +72,11 @@ comment on function keep_shared_inbox_file is
   'each mail that goes adds its files to inbox_removed_files once. A file that other mails use stays';
 create trigger keep_shared_inbox_file before insert on inbox_removed_files
   for each row execute function keep_shared_inbox_file();
-`;
+
+${noteRemoved('order by raw_key', 'order by storage_key')}`;
 
 export const down = `
+${noteRemoved('', '')}
 drop trigger keep_shared_inbox_file on inbox_removed_files;
 drop function keep_shared_inbox_file;
 drop table inbox_shared_files;

@@ -7,6 +7,7 @@ import { writeMails, type WriteDeps } from '../../../../src/features/inbox/arriv
 import type { MailAttachment, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
 import { insertMails } from '../../../../src/features/inbox/receive/mails.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
+import { lockSharedFiles } from '../../../../src/features/inbox/receive/shared-files.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
@@ -400,6 +401,25 @@ describe('a mail to two inboxes of an account', () => {
       expect((await pool().query('select 1 from inbox_shared_files')).rowCount).toBe(0);
     },
   );
+
+  it('and another are deleted in the order of their files, so that no two deletions wait for each other', async () => {
+    const mails = [await acceptForBoth(), await acceptForBoth()];
+    const [low = '', high = ''] = mails.map(({ raw_key }) => raw_key);
+    // The one with the higher key comes first.
+    for (const { claimed } of mails.toReversed()) await write(claimed, [readMail(), readMail()]);
+    let deleting = Promise.resolve<unknown>(null);
+    await inTransaction(pool(), async (trx) => {
+      await lockSharedFiles(trx, [low]);
+      deleting = pool().query('delete from conversation_messages where raw_key = any($1)', [[low, high]]);
+      await eventually(async () => expect(await countWaiting(pool())).toBe(1));
+      const { rowCount } = await trx.query(
+        'select from inbox_shared_files where key = $1 for update skip locked',
+        [high],
+      );
+      expect(rowCount).toBe(1);
+    });
+    await deleting;
+  });
 
   it('keeps the raw mail for one inbox if the other has received it before', async () => {
     const digest = randomBytes(32);
