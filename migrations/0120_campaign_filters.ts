@@ -1,7 +1,22 @@
 /** Filters of a campaign's trigger, which select its recipients, and filters by the mail of a campaign. */
 export const name = '0120_campaign_filters';
 
+/** SQL: whether a draft was stored with filters when they had no effect. */
+const hasInert = (draft: string) =>
+  `coalesce((${draft} #> '{trigger_attributes,data,filters}')::text <> '[]', false)`;
+
+/** SQL: the draft with the name that the API shows for them. */
+const renamed = (draft: string) => `case when ${hasInert(draft)}
+  then jsonb_set(${draft}::jsonb #- '{trigger_attributes,data,filters}', '{trigger_attributes,data,inert_filters}',
+    ${draft}::jsonb #> '{trigger_attributes,data,filters}')::json
+  else ${draft} end`;
+
 export const up = `
+-- Published under their name, they would take effect. The new revision keeps editors from saving it once more.
+update drafts set content = ${renamed('content')}, base_content = ${renamed('base_content')},
+  revision = nextval('draft_revisions')
+where campaign_id is not null and (${hasInert('content')} or ${hasInert('base_content')});
+
 alter table campaigns add column trigger_filters jsonb;
 comment on column campaigns.trigger_filters is
   'the filters in trigger_data that select recipients; null, or other than those: trigger_data was stored by a version that did not read them, and they have no effect';

@@ -181,4 +181,44 @@ describe('migrations', () => {
     expect(named(false)).toEqual(['Recipients', 'Copy, renamed', 'Spring: not opened']);
     expect(named(true)).toEqual(['Newsletter', 'Filled later', 'Mail: not opened']);
   });
+
+  it('rename filters without effect in drafts of campaigns, so that publishing gives them none', async () => {
+    const { pool } = test.database;
+    await migrate(test.url, upkeep.partitions);
+    await rollback(test.url, '0119_visible_lists');
+    const dataOf = (data: unknown) => ({ name: 'Spring', trigger_attributes: { data, segment_id: null } });
+    const inert = { filters: { any: 'shape' }, note: 'mine' };
+    await pool.query(
+      `with a as (insert into accounts (name, tier) values ('Acme', 'trusted') returning id),
+       b as (insert into brands (account_id) select id from a returning id, account_id),
+       c as (insert into campaigns (account_id, brand_id, channel, name)
+         select account_id, id, 'email', v::text from b, generate_series(1, 3) v returning id, account_id, brand_id, name)
+       insert into drafts (account_id, brand_id, campaign_id, content, base_content, base)
+       select account_id, brand_id, id, ($1::json[])[name::int], ($2::json[])[name::int], '"1"' from c`,
+      [
+        [dataOf(inert), dataOf({ filters: [] }), { trigger_attributes: 'unfinished' }].map((content) =>
+          JSON.stringify(content),
+        ),
+        [dataOf({ filters: 7 }), dataOf({ note: 'mine' }), null].map(
+          (content) => content && JSON.stringify(content),
+        ),
+      ],
+    );
+    const drafts = async () =>
+      (
+        await pool.query<{ revision: number }>(
+          'select content, base_content, revision from drafts order by id',
+        )
+      ).rows;
+    const before = await drafts();
+    await migrate(test.url, upkeep.partitions);
+    const [first, ...others] = await drafts();
+    expect(first).toMatchObject({
+      content: dataOf({ inert_filters: { any: 'shape' }, note: 'mine' }),
+      base_content: dataOf({ inert_filters: 7 }),
+    });
+    // An editor that has the draft open cannot save the former name.
+    expect(first?.revision).toBeGreaterThan(before[2]?.revision ?? 0);
+    expect(others).toEqual(before.slice(1));
+  });
 });
