@@ -3,10 +3,8 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { DraftForm } from '../drafts/service.ts';
-import { createHeaderSealer, maskFor } from './header-secrets.ts';
+import { maskFor, type MaskValue, sealValues } from './header-secrets.ts';
 import { isPlainSecret, originOf } from './steps/secret-headers.ts';
-
-type MaskValue = (value: string, origin: string) => string;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -52,12 +50,8 @@ type Content = Record<string, unknown>;
  */
 export function createFlowDraftForm(keyring: Keyring, maxValues?: number): DraftForm {
   return {
-    async store(trx: Queryable, scope: BrandScope, content) {
-      const sealer = createHeaderSealer(keyring, scope);
-      const masked = maskContent(content, (value, origin) => sealer.mask(value, origin));
-      await sealer.store(trx, maxValues);
-      return masked as Content;
-    },
+    store: (trx: Queryable, scope: BrandScope, content) =>
+      sealValues(trx, keyring, scope, (mask) => maskContent(content, mask) as Content, maxValues),
     show: (scope, content) =>
       maskContent(content, (value, origin) => maskFor(keyring, scope, { origin, value })) as Content,
   };

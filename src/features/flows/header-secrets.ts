@@ -44,23 +44,28 @@ function placeOf(
   return { table: 'flow_header_secrets', column: 'value_sealed', row, accountId };
 }
 
-/** The same value for the same origin has the same tag, so sending it again changes nothing. */
-function tagFor(
-  keyring: Pick<Keyring, 'subkey'>,
+interface GivenValue {
+  origin: string;
+  value: string;
+}
+
+/**
+ * The same value for the same origin has the same tag, so sending it again changes nothing.
+ * @returns the tag by the present secret, then those by former ones
+ */
+function tagsFor(
+  keyring: Pick<Keyring, 'accepted'>,
   { accountId, brandId }: BrandScope,
-  { origin, value }: { origin: string; value: string },
-): string {
+  { origin, value }: GivenValue,
+): [string, ...string[]] {
   const content = JSON.stringify([accountId, brandId, origin, value]);
-  return base32(mac(keyring.subkey('flow-headers').key, content, TAG_BYTES));
+  const tags = keyring.accepted('flow-headers').map(({ key }) => base32(mac(key, content, TAG_BYTES)));
+  return tags as [string, ...string[]];
 }
 
 /** The mask of a value, whether it is stored or not. */
-export function maskFor(
-  keyring: Pick<Keyring, 'subkey'>,
-  scope: BrandScope,
-  given: { origin: string; value: string },
-): string {
-  return maskOf(given.value, tagFor(keyring, scope, given));
+export function maskFor(keyring: Pick<Keyring, 'accepted'>, scope: BrandScope, given: GivenValue): string {
+  return maskOf(given.value, tagsFor(keyring, scope, given)[0]);
 }
 
 /** Finds stored values, and prevents their deletion for a day. @returns by their tags */
@@ -91,35 +96,44 @@ async function readValues(
   return new Map(rows.map((row) => [row.tag, row]));
 }
 
-/** Replaces values by their masks, and stores them. */
-export interface HeaderSealer {
-  /** @returns the mask; `store` stores the value */
-  mask(value: string, origin: string): string;
-  /**
-   * @param max how many values the brand may then have
-   * @throws AppError validation_error on `steps` if it would have more
-   */
-  store(trx: Queryable, max?: number): Promise<void>;
-}
+/** @returns the mask of a value that its origin receives */
+export type MaskValue = (value: string, origin: string) => string;
 
-export function createHeaderSealer(keyring: Keyring, scope: BrandScope): HeaderSealer {
-  const given = new Map<string, { origin: string; value: string }>();
-  return {
-    mask(value, origin) {
-      const tag = tagFor(keyring, scope, { origin, value });
-      given.set(tag, { origin, value });
-      return maskOf(value, tag);
-    },
-    async store(trx, max = MAX_VALUES) {
-      const known = await findValues(trx, scope, [...given.keys()]);
-      const rows = [...given].flatMap(([tag, { origin, value }]) =>
-        known.has(tag)
-          ? []
-          : { tag, origin, value_sealed: keyring.seal(value, placeOf(scope, { tag, origin })) },
-      );
-      if (rows.length > 0) await insertValues(trx, scope, rows, max);
-    },
-  };
+/**
+ * Stores values of headers, and replaces them by their masks.
+ * @param replace does so; it is called twice, because values must be known before their masks are
+ * @param max how many values the brand may then have
+ * @throws AppError validation_error on `steps` if it would have more
+ */
+export async function sealValues<T>(
+  trx: Queryable,
+  keyring: Keyring,
+  scope: BrandScope,
+  replace: (mask: MaskValue) => T,
+  max = MAX_VALUES,
+): Promise<T> {
+  const given = new Map<string, GivenValue & { tags: [string, ...string[]] }>();
+  const keyOf = (value: string, origin: string) => JSON.stringify([origin, value]);
+  replace((value, origin) => {
+    given.set(keyOf(value, origin), { value, origin, tags: tagsFor(keyring, scope, { origin, value }) });
+    return value;
+  });
+  const known = await findValues(
+    trx,
+    scope,
+    [...given.values()].flatMap(({ tags }) => tags),
+  );
+  const rows: StoredValue[] = [];
+  const masks = new Map<string, string>();
+  for (const [key, { value, origin, tags }] of given) {
+    const stored = tags.find((each) => known.has(each));
+    const tag = stored ?? tags[0];
+    masks.set(key, maskOf(value, tag));
+    if (stored !== undefined) continue;
+    rows.push({ tag, origin, value_sealed: keyring.seal(value, placeOf(scope, { tag, origin })) });
+  }
+  if (rows.length > 0) await insertValues(trx, scope, rows, max);
+  return replace((value, origin) => masks.get(keyOf(value, origin)) ?? value);
 }
 
 async function insertValues(
@@ -148,22 +162,19 @@ async function insertValues(
 }
 
 /** Replaces the values in steps by their masks, and stores them. @throws AppError validation_error */
-export async function sealHeaders<S extends Step>(
+export function sealHeaders<S extends Step>(
   trx: Queryable,
   keyring: Keyring,
   scope: BrandScope,
   steps: readonly S[],
   max?: number,
 ): Promise<S[]> {
-  const sealer = createHeaderSealer(keyring, scope);
-  const sealed = mapHeaders(steps, (headers, step) => {
-    const origin = originOf(step as Step & WebhookStep);
-    return mapValues(headers, (name, value) =>
-      isPlainSecret(name, value) ? sealer.mask(value, origin) : value,
-    );
-  });
-  await sealer.store(trx, max);
-  return sealed;
+  const replace = (mask: MaskValue) =>
+    mapHeaders(steps, (headers, step) => {
+      const origin = originOf(step as Step & WebhookStep);
+      return mapValues(headers, (name, value) => (isPlainSecret(name, value) ? mask(value, origin) : value));
+    });
+  return sealValues(trx, keyring, scope, replace, max);
 }
 
 const UNKNOWN = 'is masked, and no value with this mask is stored: give the value itself';

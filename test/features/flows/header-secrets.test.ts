@@ -4,14 +4,17 @@ import pino from 'pino';
 import { showFlowForOperator } from '../../../src/features/flows/service.ts';
 import { advanceRun } from '../../../src/features/flows/run/advance.ts';
 import { createCallTurns } from '../../../src/features/flows/run/call-turns.ts';
+import { createFlowDraftForm } from '../../../src/features/flows/draft-form.ts';
+import { openHeaders, sealHeaders } from '../../../src/features/flows/header-secrets.ts';
 import { sealPlainHeaders } from '../../../src/features/flows/seal-plain.ts';
+import type { WebhookStep } from '../../../src/features/flows/steps/webhook.ts';
 import { callWebhook } from '../../../src/features/flows/steps/webhook-request.ts';
 import { createFlowVersionReader } from '../../../src/features/flows/versions.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../src/platform/egress/client.ts';
-import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
+import { createKeyring, type Keyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi, type TestResponse } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
 import { insertRun } from '../../support/flow-runs.ts';
@@ -198,6 +201,24 @@ describe('headers of webhook steps', () => {
     const foreign = await createFlow(api, { steps: [hook(shown.headers)] }, api.other.apiKey);
     expect([foreign.status, foreign.text]).toEqual([422, expect.stringContaining('no value with this mask')]);
     expect(firstOf((await showFlow(api, id)).body)).toEqual(shown);
+  });
+
+  it('keep their masks after a change of APP_SECRET, also if the values are sent again', async () => {
+    const renewed = createKeyring('the secret of the next year, long enough', [TEST_SECRET]);
+    const steps = [{ ...hook(), method: 'POST', id: 1 }] as Parameters<typeof sealHeaders>[3];
+    const seal = (ring: Keyring) => sealHeaders(pool(), ring, api, steps);
+    const before = await seal(keyring);
+    expect(await seal(renewed)).toEqual(before);
+    const draft = await createFlowDraftForm(renewed).store(pool(), api, { steps });
+    expect(draft).toEqual({ steps: before });
+    await pool().query('delete from flow_header_secrets where brand_id = $1', [api.brandId]);
+    const sealed = await seal(renewed);
+    expect(sealed).not.toEqual(before);
+    expect(await seal(renewed)).toEqual(sealed);
+    const opened = await openHeaders(pool(), renewed, api, sealed[0] as WebhookStep);
+    expect(opened).toEqual({ Authorization: SECRET });
+    // Processes that still have the former secret cannot open it.
+    await pool().query('delete from flow_header_secrets where brand_id = $1', [api.brandId]);
   });
 
   it('refuse a mask that stands for nothing', async () => {
