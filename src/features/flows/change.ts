@@ -4,7 +4,6 @@ import type pg from 'pg';
 import { AppError, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
-import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { IfMatch } from '../../platform/db/revisions.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -66,7 +65,7 @@ type Changes = Pick<ChangeFlowBody, 'name' | 'goal' | 'trigger' | 'steps'>;
  */
 export async function applyChanges(
   trx: Queryable,
-  scope: BrandScope,
+  scope: Tenant,
   row: FlowRow,
   { name, goal, trigger, steps }: Changes,
   options: { isNew: boolean; keyring: Keyring },

@@ -3,6 +3,7 @@
  * origin that receives them. Everything else that has steps has their masks, so a mask may be copied within the brand.
  */
 import { invalid, type Problems } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { base32 } from '../../platform/secrets/base32.ts';
@@ -28,6 +29,11 @@ import { headerValueProblem, type WebhookStep } from './steps/webhook.ts';
 
 /** Maximum number of values that a brand may store. A value that no step has is deleted after a day. */
 const MAX_VALUES = 10_000;
+/**
+ * Maximum number of values that a brand may have after a test key has added some. A test key can fill up all that it is
+ * given within seconds, and live keys must still be able to change flows.
+ */
+const MAX_VALUES_OF_TEST_KEYS = 5_000;
 const TAG_BYTES = 10;
 
 interface StoredValue {
@@ -147,8 +153,9 @@ async function insertValues(
     [brandId],
   );
   if ((counted[0]?.count ?? 0) + rows.length > max) {
+    const given = max < MAX_VALUES ? ' if a test key adds some' : '';
     const message =
-      `have too many different headers: the flows of a brand can have ${max} together; ` +
+      `have too many different headers: the flows of a brand can have ${max} together${given}; ` +
       'those that no flow has any more are removed after a day';
     throw invalid({ steps: [message] });
   }
@@ -176,6 +183,10 @@ export function sealHeaders<S extends Step>(
     });
   return sealValues(trx, keyring, scope, replace, max);
 }
+
+/** How many values a brand may have after a request. */
+export const maxValuesFor = ({ actor }: Tenant): number =>
+  isTestCaller(actor) ? MAX_VALUES_OF_TEST_KEYS : MAX_VALUES;
 
 const UNKNOWN = 'is masked, and no value with this mask is stored: give the value itself';
 const OTHER_URL = 'is masked, and its value was given for a URL of another host: give the value itself';

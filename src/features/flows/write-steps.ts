@@ -1,5 +1,6 @@
 /** Stores the steps of a request: gives ids to new ones, checks what they name, and writes their contents. */
 import { invalid, Problems } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -12,7 +13,7 @@ import {
   writeStepContent,
 } from './content.ts';
 import type { FlowRow } from './model.ts';
-import { keepMasked, sealHeaders } from './header-secrets.ts';
+import { keepMasked, maxValuesFor, sealHeaders } from './header-secrets.ts';
 import { fieldPath } from './paths.ts';
 import { type NumberedStep, numberSteps } from './number-steps.ts';
 import { type InputStep, inputsOf } from './read-steps.ts';
@@ -101,7 +102,7 @@ export async function placeSteps(
  */
 export async function writeSteps(
   trx: Queryable,
-  scope: BrandScope,
+  scope: Tenant,
   row: Pick<FlowRow, 'id' | 'steps' | 'next_step_id'>,
   inputs: readonly InputStep[],
   { isNew, keyring }: WriteOptions,
@@ -133,7 +134,7 @@ export async function writeSteps(
   const given = storedSteps(placed.steps, templateIds);
   addSizeProblem(problems, given);
   problems.throwIfAny();
-  const steps = await sealHeaders(trx, keyring, scope, given);
+  const steps = await sealHeaders(trx, keyring, scope, given, maxValuesFor(scope));
   if (!isNew) await hideOtherTemplates(trx, row, steps);
   return { steps, next_step_id: placed.next_step_id, contentsChanged };
 }

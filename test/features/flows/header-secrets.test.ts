@@ -396,6 +396,32 @@ describe('JSON in a body or in data that looks like a webhook step', () => {
   });
 });
 
+describe('values of headers that a test key stores', () => {
+  it('leave room for those of live keys', async () => {
+    const { rowCount } = await pool().query(
+      `insert into flow_header_secrets (brand_id, tag, account_id, origin, value_sealed)
+       select $1, 'unused' || n, $2, '', '' from generate_series(1, 5000) n`,
+      [api.brandId, api.accountId],
+    );
+    expect(rowCount).toBe(5_000);
+    const steps = [hook({ a: 'not stored yet' })];
+    const refused = await createFlow(api, { steps }, api.testApiKey);
+    expect([refused.status, refused.body]).toMatchObject([
+      422,
+      {
+        validation_errors: { steps: [expect.stringContaining('can have 5000 together if a test key adds')] },
+      },
+    ]);
+    const id = await flowOf(api, { steps });
+    const again = await createFlow(api, { steps }, api.testApiKey);
+    expect(again.status).toBe(201);
+    const body = { steps: [hook({ a: 'by a test key' })] };
+    const changed = await api.request('PATCH', `${FLOWS}/${id}`, { body, token: api.testApiKey });
+    expect(changed.status).toBe(422);
+    await pool().query(`delete from flow_header_secrets where tag like 'unused%'`);
+  });
+});
+
 describe('values of headers that no flow has any more', () => {
   const countValues = async () =>
     (await pool().query('select 1 from flow_header_secrets where brand_id = $1', [api.brandId])).rowCount ??
