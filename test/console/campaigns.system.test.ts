@@ -171,7 +171,9 @@ describe('a campaign at the console', () => {
       await click('Send…');
       const summary = page.getByRole('dialog');
       await summary
-        .getByText(/who match: was sent the campaign Sale .* and has opened the campaign Sale/)
+        .getByText(
+          /list Customers, who match: was sent the campaign Sale .* and has opened the campaign Sale/,
+        )
         .waitFor();
       await click('Send now');
       await page.getByText('40 of 40').waitFor({ timeout: SENT_FAR_LATER });

@@ -46,7 +46,8 @@ function notOpenedFilters(campaignId: number): Filter[] {
 }
 
 /**
- * The trigger of a copy for those who have not opened a campaign, with the same exclusions.
+ * The trigger of a copy for those who have not opened a campaign, with the same list, segment and exclusions: contacts
+ * who have left the list since must get nothing.
  * @throws AppError invalid_transition if the campaign has no recipients; validation_error if its opens were not recorded
  */
 function notOpenedTrigger(row: CampaignRow): CampaignValues {
@@ -55,10 +56,11 @@ function notOpenedTrigger(row: CampaignRow): CampaignValues {
     throw invalid({ audience: ['is not possible, because the opens of this campaign were not recorded'] });
   }
   const filters = notOpenedFilters(row.id);
-  const { exclude_list_ids, exclude_segment_ids } = row.trigger_data;
+  const { contact_list_id, segment_id, trigger_data } = row;
+  const { exclude_list_ids, exclude_segment_ids } = trigger_data;
   return {
-    contact_list_id: null,
-    segment_id: null,
+    contact_list_id,
+    segment_id,
     trigger_data: {
       filters,
       ...(exclude_list_ids === undefined ? {} : { exclude_list_ids }),

@@ -279,7 +279,8 @@ export const duplicateCampaignBody = z.strictObject({
     .meta({
       description:
         '`not_opened`: the copy has `trigger.data.filters` for those to whom the campaign was sent and who have not opened ' +
-        'it when the copy is sent. A 422 if its opens were not recorded.',
+        'it when the copy is sent. It keeps the list, the segment and the exclusions, so it is not for those who have left the ' +
+        'list since. A 422 if its opens were not recorded.',
     }),
 });
 export type DuplicateCampaignBody = z.output<typeof duplicateCampaignBody>;

@@ -204,18 +204,35 @@ describe('filters of a campaign', () => {
 describe('a copy for those who have not opened the campaign', () => {
   const duplicate = (id: number) => act(api, id, 'duplicate', { audience: 'not_opened', name: 'Once more' });
 
-  it('is a draft for an audience by activity, without another list, and keeps the exclusions', async () => {
+  it('is a draft for those of the same list, by activity, without another list, and keeps the exclusions', async () => {
     const id = await sentCampaign();
     const lists = async () => (await api.request('GET', '/v1/my/lists')).headers.get('x-total-count');
     const before = await lists();
     const { status, body } = await duplicate(id);
     expect([status, body.status, body.name]).toEqual([201, 'draft', 'Once more']);
     expect(body.trigger).toMatchObject({
-      ...{ contact_list_id: null, segment_id: null },
+      ...{ contact_list_id: listId, segment_id: null },
       data: { filters: notOpened(id), exclude_list_ids: [expect.any(Number)] },
     });
     expect(await lists()).toBe(before);
     expect(await recipients(Number(body.id))).toEqual([2, 3]);
+  });
+
+  it('is not for those who have left the list or the segment since', async () => {
+    const id = await sentCampaign();
+    const segment = await api.request('POST', '/v1/my/segments', { body: { name: 'Ada', filters: [ada] } });
+    await pool().query('update campaigns set segment_id = $2 where id = $1', [id, segment.body.id]);
+    const { body } = await duplicate(id);
+    expect(body.trigger).toMatchObject({ contact_list_id: listId, segment_id: segment.body.id });
+    const another = Number((await duplicate(id)).body.id);
+    await pool().query('delete from list_members where list_id = $1 and contact_id = $2', [
+      listId,
+      contactIds[2],
+    ]);
+    expect(await recipients(Number(body.id))).toEqual([3]);
+    await pool().query(`update contacts set first_name = 'Grace' where id = $1`, [contactIds[3]]);
+    await pool().query('insert into list_members values ($1, $2)', [listId, contactIds[2]]);
+    expect(await recipients(another)).toEqual([2]);
   });
 
   it('is not for those who open it before the copy is sent', async () => {

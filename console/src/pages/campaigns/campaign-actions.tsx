@@ -185,7 +185,10 @@ function DuplicateMenu({ campaign, disabled }: { campaign: Campaign; disabled: b
           body: { audience },
         }),
       ),
-    done: 'This is the copy. It is a draft.',
+    done: (_, audience) =>
+      audience === 'same'
+        ? 'This is the copy. It is a draft.'
+        : 'This is the copy, a draft. It is not for contacts who have left the list or the segment since.',
     refresh: REFRESH,
     onDone: (copy) => open(`/campaigns/${copy.id}`),
   });
