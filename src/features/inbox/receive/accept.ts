@@ -146,20 +146,32 @@ function rowsOf(mail: MailForInboxes, keys: ReadonlyMap<number, string>, size: n
 
 /**
  * Has each account make room for a mail that exceeds its quota, by deleting mail in quarantine.
+ * @param wanted bytes of the mails for which the process is making room, by account: one eviction is for all of them
  * @param size bytes
  * @throws AccountFull if an account stores too much other mail
  */
 async function makeRoom(
   { pool, store, log, quotaBytes }: MailAcceptanceDeps,
+  wanted: Map<number, number>,
   targets: readonly InboxTarget[],
   size: number,
 ): Promise<void> {
+  const want = (accountId: number, bytes: number) => {
+    const left = (wanted.get(accountId) ?? 0) + bytes;
+    if (left > 0) wanted.set(accountId, left);
+    else wanted.delete(accountId);
+    return left;
+  };
   for (const accountId of accountsOf(targets)) {
-    const missing = (await usedBytes(pool, accountId)) + size - quotaBytes;
-    if (missing <= 0) continue;
-    if (size > quotaBytes) throw new AccountFull();
-    const freed = await evict({ pool, store, log }, accountId, missing + Math.floor(quotaBytes * SPARE_PART));
-    if (freed < missing) throw new AccountFull();
+    const most = quotaBytes - size;
+    if ((await usedBytes(pool, accountId)) <= most) continue;
+    if (most < 0) throw new AccountFull();
+    want(accountId, size);
+    const spare = () => Math.max(Math.floor(quotaBytes * SPARE_PART), want(accountId, 0) - size);
+    const hasRoom = await evict({ pool, store, log }, accountId, { most, spare }).finally(() =>
+      want(accountId, -size),
+    );
+    if (!hasRoom) throw new AccountFull();
   }
 }
 
@@ -204,6 +216,7 @@ export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
   const { store, waker } = deps;
   const insert = createInsertion(deps);
   const isFull = createFullness(deps);
+  const wanted = new Map<number, number>();
   return {
     async resolve(address) {
       const found = await deps.resolve(address);
@@ -216,13 +229,13 @@ export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
       let outcome: Outcome;
       try {
         // Of a message that still arrives, only the first byte is known.
-        await makeRoom(deps, mail.targets, Buffer.isBuffer(mail.content) ? mail.content.length : 1);
+        await makeRoom(deps, wanted, mail.targets, Buffer.isBuffer(mail.content) ? mail.content.length : 1);
         const size = await storeCopies(store, mail, keys);
         const rows = rowsOf(mail, keys, size);
         outcome = await insert(rows);
         // Mails that arrive at the same time may take the room first.
         for (let tries = 1; outcome === 'full' && tries < MAX_TRIES; tries += 1) {
-          await makeRoom(deps, mail.targets, size);
+          await makeRoom(deps, wanted, mail.targets, size);
           outcome = await insert(rows);
         }
       } catch (error) {

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
+import { usedBytes } from '../receive/mails.ts';
 import { removeListedFiles } from './remove-files.ts';
 import { IN_QUARANTINE, MAKES_ROOM } from './shares.ts';
 
@@ -16,6 +17,7 @@ export interface EvictionDeps {
 const EVICTION_LOCKS = 1_409_029;
 const MAX_LOCK = 2 ** 31 - 1;
 const MAILS_AT_ONCE = 200;
+const FILES_AT_ONCE = 200;
 
 /**
  * `$1`: the account, `$2`: the bytes to free. A mail that is being released or deleted is left out. What a mail frees is
@@ -44,31 +46,53 @@ const evictSql = `
   select count(*)::int as mails, coalesce(array_agg(raw_key) filter (where raw_key is not null), '{}') as raw_keys,
     coalesce(json_agg(files), '[]') as files from gone`;
 
+/** What the account stores without the files that are about to be removed, and the keys of some of these. */
+const usedSql = `
+  select s.bytes - coalesce((select sum(size) from inbox_removed_files where account_id = $1), 0)::bigint as bytes,
+    array(select key from inbox_removed_files where account_id = $1 limit ${FILES_AT_ONCE}) as leaving
+  from inbox_storage s where s.account_id = $1`;
+
 const countSql = `
   update inbox_storage set evicted_count = evicted_count + $2, last_evicted_at = now(),
     evicted_bytes = evicted_bytes + (select coalesce(sum(size), 0) from inbox_removed_files where key = any($3))
   where account_id = $1`;
 
+/** How much an account may store, in bytes, so that there is room. */
+export interface Room {
+  most: number;
+  /** If it stores more, this much more is freed, so that not each mail has to make room for itself. Asked late. */
+  spare: () => number;
+}
+
 interface Evicted {
+  /** There was room already, apart from files to remove. */
+  hasRoom: boolean;
   mails: number;
-  /** Keys of the files of these mails, some of which others may use. */
+  /** Keys of files that can be removed, some of which other mails may use. */
   files: string[];
 }
 
-/** Deletes one batch of mail, and counts it. */
-async function evictBatch(pool: pg.Pool, accountId: number, bytes: number): Promise<Evicted> {
+/** Deletes one batch of mail, and counts it. Deletes none if removing files of deleted mail is enough. */
+async function evictBatch(pool: pg.Pool, accountId: number, { most, spare }: Room): Promise<Evicted> {
   return inTransaction(pool, async (trx) => {
-    // Otherwise two processes that need room would evict twice as much.
+    // Otherwise each process that needs room, and each mail, would evict for itself.
     await trx.query('select pg_advisory_xact_lock($1, $2)', [EVICTION_LOCKS, accountId % MAX_LOCK]);
+    const used = await trx.query<{ bytes: number; leaving: string[] }>({
+      name: 'find_evictable_bytes',
+      text: usedSql,
+      values: [accountId],
+    });
+    const { bytes = 0, leaving = [] } = used.rows[0] ?? {};
+    if (bytes <= most) return { hasRoom: true, mails: 0, files: leaving };
     const { rows } = await trx.query<{ mails: number; raw_keys: string[]; files: string[][] }>({
       name: 'evict_quarantine',
       text: evictSql,
-      values: [accountId, bytes],
+      values: [accountId, bytes - most + spare()],
     });
     const [{ mails, raw_keys: rawKeys, files: attachments }] = rows as [(typeof rows)[number]];
     const files = [...rawKeys, ...attachments.flat()];
     if (mails > 0) await trx.query(countSql, [accountId, mails, files]);
-    return { mails, files };
+    return { hasRoom: false, mails, files };
   });
 }
 
@@ -84,21 +108,21 @@ export async function hasEvictable(db: Queryable, accountId: number): Promise<bo
 }
 
 /**
- * Deletes the oldest mail in quarantine of an account with its files, until that many bytes are free or none is left.
- * Counts what is deleted, and reports it to the operator.
- * @returns bytes freed
+ * Deletes the oldest mail in quarantine of an account with its files, until there is room or none is left. Counts what is
+ * deleted, and reports it to the operator.
+ * @returns whether there was room, which others may have taken since
  */
 export async function evict(
   { pool, store, log }: EvictionDeps,
   accountId: number,
-  bytes: number,
-): Promise<number> {
+  room: Room,
+): Promise<boolean> {
   let freed = 0;
   let mails = 0;
   try {
-    while (freed < bytes) {
-      const batch = await evictBatch(pool, accountId, bytes - freed);
-      if (batch.mails === 0) break;
+    while ((await usedBytes(pool, accountId)) > room.most) {
+      const batch = await evictBatch(pool, accountId, room);
+      if (!batch.hasRoom && batch.mails === 0) return false;
       mails += batch.mails;
       freed += await removeListedFiles({ pool, store }, accountId, batch.files);
     }
@@ -106,5 +130,5 @@ export async function evict(
     if (mails > 0)
       log.warn({ account_id: accountId, mails, bytes: freed }, 'mail in quarantine was evicted to make room');
   }
-  return freed;
+  return true;
 }

@@ -299,6 +299,32 @@ describe('the quota of an account', () => {
     expect(await acceptance.bytesOf(tenant.accountId)).toBe(quotaBytes);
   });
 
+  it('is kept by one eviction for all mails that arrive at once', async () => {
+    const quotaBytes = 100_000;
+    const { pool } = test.database;
+    const limited = await start({ quotaBytes });
+    await pool.query(
+      `insert into conversation_messages (account_id, brand_id, inbox_id, direction, from_address, raw_key, raw_size,
+         stored_bytes, quarantine)
+       select $1::bigint, $2, $3, 'inbound', 'a@b.example', 'inbox/' || $1::bigint || '/' || lpad(n::text, 32, '0'), 1000, 1000,
+         '{"reason": "spam", "detail": null, "released_at": null}' from generate_series(1, 100) n`,
+      [tenant.accountId, tenant.brandId, inboxId],
+    );
+    await pool.query('insert into inbox_storage (account_id, bytes) values ($1, $2)', [
+      tenant.accountId,
+      quotaBytes,
+    ]);
+    const found = await limited.acceptance.inboxes.resolve('support@acme.example');
+    if (found.kind !== 'inbox') throw new Error('the inbox is missing');
+    const targets = [{ inbox: found, recipient: 'support@acme.example', answersMessageId: null }];
+    const content = Buffer.alloc(10, 'x');
+    const one = { source: 'smtp', envelopeFrom: '', ip: null, helo: null, targets, content } as const;
+    await Promise.all(Array.from({ length: 30 }, () => limited.acceptance.inboxes.accept({ ...one })));
+    const { rows } = await pool.query<{ evicted_count: number }>('select evicted_count from inbox_storage');
+    // One makes room for a hundredth of the quota more than it needs, which is enough for the others.
+    expect(rows).toEqual([{ evicted_count: 2 }]);
+  });
+
   it('refuses the recipient of a full account, so that the others get the mail', async () => {
     await insertInbox(test.database, other, 'sales@other.example');
     await test.database.pool.query('insert into inbox_storage (account_id, bytes) values ($1, 1000)', [

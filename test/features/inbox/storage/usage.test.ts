@@ -89,12 +89,17 @@ describe('the owners of an account', () => {
 });
 
 describe('eviction', () => {
-  const room = (mib: number) =>
-    evict(
-      { pool: api.database.pool, store: files.store, log: pino({ level: 'silent' }) },
-      api.accountId,
-      mib * MIB,
-    );
+  const stored = async () => (await query<{ bytes: number }>('select bytes from inbox_storage'))[0]?.bytes ?? 0;
+  const evictTo = (most: number) => {
+    const deps = { pool: api.database.pool, store: files.store, log: pino({ level: 'silent' }) };
+    return evict(deps, api.accountId, { most, spare: () => 0 });
+  };
+  /** Makes the account store this much less. @returns bytes freed */
+  const room = async (mib: number) => {
+    const before = await stored();
+    await evictTo(before - mib * MIB);
+    return before - (await stored());
+  };
   const left = async () =>
     (
       await query<{ id: number }>('select id from conversation_messages where inbox_id = $1 order by id', [
@@ -150,7 +155,7 @@ describe('eviction', () => {
       await quarantined(10),
       await quarantined(10),
     ];
-    await Promise.all([room(5), room(5)]);
+    expect(await Promise.all([evictTo(35 * MIB), evictTo(35 * MIB)])).toEqual([true, true]);
     expect(await left()).toEqual(mails.slice(2));
   });
 
