@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createCoalescer } from '../../../platform/db/coalescer.ts';
 import { inTransaction, isConnectionError } from '../../../platform/db/queryable.ts';
+import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
@@ -51,6 +52,12 @@ const IDLE_MS = 1_000;
 const RENEWAL_MS = 4_000;
 /** How long mails gather under a steady load: a claim costs as much as a few mails. */
 const GATHER_MS = 15;
+
+const DEADLOCK = '40P01';
+
+/** Whether the database is unavailable or busy, rather than that it refuses a mail. */
+const isOfDatabase = (error: unknown): boolean =>
+  isConnectionError(error) || isStatementTimeout(error) || (error as { code?: unknown }).code === DEADLOCK;
 
 class Loop implements InboundLoop {
   readonly #deps: InboundLoopDeps;
@@ -143,7 +150,7 @@ class Loop implements InboundLoop {
   }
 
   #failToWrite(mail: ClaimedMail, error: unknown): Promise<void> {
-    return this.#fail(mail, error, 'not written', isConnectionError(error) ? postponeUntried : postpone);
+    return this.#fail(mail, error, 'not written', isOfDatabase(error) ? postponeUntried : postpone);
   }
 
   /** Lets a mail wait. If this fails, too, the mail is claimed again when the claim has ended. */
@@ -182,7 +189,8 @@ class Loop implements InboundLoop {
 
   async #write(group: readonly MailToWrite[]): Promise<void> {
     const { pool, store, log } = this.#deps;
-    const deps = { ...this.#deps, strangers: this.#strangers };
+    const strangers = await this.#strangers.of(group.map(({ claimed }) => claimed.account_id));
+    const deps = { ...this.#deps, strangers };
     const written = await inTransaction(pool, (trx) => writeMails(trx, deps, group));
     written.afterCommit();
     const { arrived, scanned, quarantined, duplicates, stale, surplus } = written;

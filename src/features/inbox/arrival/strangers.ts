@@ -3,6 +3,7 @@
  * is evicted when room is needed. Other mail is never evicted, so that it must be bounded here.
  */
 import { LRUCache } from 'lru-cache';
+import type pg from 'pg';
 import { parseMessageReference } from '../../../delivery/addresses/reference.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
@@ -27,28 +28,31 @@ interface Shares {
   unproved: number;
 }
 
-/** How long a process remembers the shares of an account. It adds what it writes itself. */
+/** How long a process remembers the shares of an account, at least. It adds what it writes itself. */
 const REMEMBERED_MS = 5_000;
+/** Shares are remembered this many times as long as it took to sum them, which is linear in the account's mail. */
+const REMEMBERED_TIMES = 20;
 const MAX_ACCOUNTS = 1_000;
 
 export interface StrangerDeps {
+  pool: Pick<pg.Pool, 'query'>;
   keyring: Pick<Keyring, 'accepted'>;
   /** Maximum bytes of the mail of one account. */
   quotaBytes: number;
 }
 
 /**
- * What is waiting to be read or removed counts for the quota, but is neither kept nor in quarantine. `$1`: accounts. The
- * transaction has taken the mails of its group out of the queue, so that they are kept or not as it decides.
+ * What is waiting to be read or removed counts for the quota, but is neither kept nor in quarantine. A raw mail that waits
+ * for one inbox only, because another has it, is part of the latter. `$1`: the account.
  */
 const sharesSql = `
-  select s.account_id, s.bytes - ${QUARANTINED_BYTES}
+  select s.bytes - ${QUARANTINED_BYTES}
       - (select coalesce(sum(w.size), 0) from (
            select max(size) as size from inbound_mails w where w.account_id = s.account_id and not exists (
              select from conversation_messages m where m.raw_key = w.raw_key) group by raw_key) w)
       - (select coalesce(sum(f.size), 0) from inbox_removed_files f where f.account_id = s.account_id) as kept,
     ${UNPROVED_BYTES} as unproved
-  from inbox_storage s where s.account_id = any($1)`;
+  from inbox_storage s where s.account_id = $1`;
 
 interface MailInGroup extends MailToWrite {
   /** Bytes that the mail and its attachments store. */
@@ -83,29 +87,50 @@ async function findAnswered(trx: Queryable, mails: readonly MailToWrite[]): Prom
   return new Set(rows.map(({ brand, key }) => nameOf(brand, key)));
 }
 
+/** Decides about mails, by what their accounts stored when it was created. */
+export interface StrangerJudge {
+  /**
+   * Decides about a group of mails that would arrive.
+   * @param mails in the order in which they were accepted
+   * @returns why a mail goes to quarantine, by the ids of the mails
+   */
+  judge(trx: Queryable, mails: readonly MailInGroup[]): Promise<Map<number, string>>;
+}
+
 /** Decides which mails strangers may store. One for each process, since it remembers what accounts store. */
 export class StrangerLimits {
   readonly #deps: StrangerDeps;
-  readonly #known = new LRUCache<number, Shares>({ max: MAX_ACCOUNTS, ttl: REMEMBERED_MS });
+  readonly #known: LRUCache<number, Shares>;
 
   constructor(deps: StrangerDeps) {
     this.#deps = deps;
+    this.#known = new LRUCache<number, Shares>({
+      max: MAX_ACCOUNTS,
+      ttl: REMEMBERED_MS,
+      fetchMethod: async (accountId, _stale, { options }) => {
+        const startedAt = performance.now();
+        const shares = await this.#sum(accountId);
+        options.ttl = Math.max(REMEMBERED_MS, REMEMBERED_TIMES * (performance.now() - startedAt));
+        return shares;
+      },
+    });
   }
 
   /**
-   * Decides about a group of mails that would arrive.
-   * @param trx has taken the mails out of the queue
-   * @param mails in the order in which they were accepted
-   * @param group all mails that the transaction has taken out of the queue
-   * @returns why a mail goes to quarantine, by the ids of the mails
+   * Sums what accounts store. Call it before the transaction that writes mail: this takes long if an account has much
+   * mail, and mail to its inboxes would wait.
    */
-  async judge(
+  async of(accountIds: Iterable<number>): Promise<StrangerJudge> {
+    const near = await this.#findNear([...new Set(accountIds)]);
+    return { judge: (trx, mails) => this.#judge(trx, mails, near) };
+  }
+
+  async #judge(
     trx: Queryable,
     mails: readonly MailInGroup[],
-    group: readonly MailToWrite[],
+    near: ReadonlyMap<number, Shares>,
   ): Promise<Map<number, string>> {
     const reasons = new Map<number, string>();
-    const near = await this.#findNear(trx, mails, group);
     const judged = mails.filter(({ claimed }) => near.has(claimed.account_id));
     if (judged.length === 0) return reasons;
     const answered = await findAnswered(trx, judged);
@@ -141,37 +166,28 @@ export class StrangerLimits {
   }
 
   /** What accounts store that may have reached a limit. */
-  async #findNear(
-    trx: Queryable,
-    mails: readonly MailToWrite[],
-    group: readonly MailToWrite[],
-  ): Promise<Map<number, Shares>> {
+  async #findNear(accounts: readonly number[]): Promise<Map<number, Shares>> {
     const near = new Map<number, Shares>();
-    const accounts = [...new Set(mails.map(({ claimed }) => claimed.account_id))];
     if (accounts.length === 0) return near;
-    const { rows: used } = await trx.query<{ account_id: number }>({
+    const { rows } = await this.#deps.pool.query<{ account_id: number }>({
       name: 'find_large_inbox_storages',
       text: 'select account_id from inbox_storage where account_id = any($1) and bytes >= $2',
       values: [accounts, Math.floor(UNPROVED_PART * this.#deps.quotaBytes)],
     });
-    for (const { account_id: id } of used) {
-      const known = this.#known.get(id);
-      if (known) near.set(id, known);
-    }
-    const unknown = used.map(({ account_id: id }) => id).filter((id) => !near.has(id));
-    if (unknown.length === 0) return near;
-    const { rows } = await trx.query<{ account_id: number; kept: string; unproved: string }>({
-      name: 'sum_inbox_shares',
-      text: sharesSql,
-      values: [unknown],
-    });
-    for (const row of rows) {
-      const ofAccount = group.filter(({ claimed }) => claimed.account_id === row.account_id);
-      const taken = ofAccount.reduce((sum, { claimed }) => sum + claimed.size, 0);
-      const shares = { kept: Number(row.kept) - taken, unproved: Number(row.unproved) };
-      this.#known.set(row.account_id, shares);
-      near.set(row.account_id, shares);
+    for (const { account_id: id } of rows) {
+      const shares = await this.#known.fetch(id);
+      if (shares) near.set(id, shares);
     }
     return near;
+  }
+
+  async #sum(accountId: number): Promise<Shares | undefined> {
+    const { rows } = await this.#deps.pool.query<{ kept: string; unproved: string }>({
+      name: 'sum_inbox_shares',
+      text: sharesSql,
+      values: [accountId],
+    });
+    const [row] = rows;
+    return row && { kept: Number(row.kept), unproved: Number(row.unproved) };
   }
 }

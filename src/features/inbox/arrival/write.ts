@@ -9,13 +9,13 @@ import { findBlocked } from './blocked-senders.ts';
 import { type Fate, type InsertedMail, insertMails, type JudgedMail } from './insert-mails.ts';
 import { countRepetitions } from './repetitions.ts';
 import { shareAttachments, type StoredMail } from './shared-attachments.ts';
-import type { StrangerLimits } from './strangers.ts';
+import type { StrangerJudge } from './strangers.ts';
 import { type MailToWrite, takeMails } from './take-mails.ts';
 
 export interface WriteDeps extends ArrivalDeps {
   /** Whether mail is scanned for viruses: the setting CLAMD_URL is set. */
   hasScanner: boolean;
-  strangers: Pick<StrangerLimits, 'judge'>;
+  strangers: StrangerJudge;
 }
 
 /** What has become of a group of mails: the number of each kind. */
@@ -37,7 +37,6 @@ async function judge(
   trx: Queryable,
   deps: WriteDeps,
   mails: readonly StoredMail[],
-  group: readonly MailToWrite[],
 ): Promise<JudgedMail[]> {
   const blocked = await findBlocked(trx, mails);
   const fateOf = ({ claimed, read: { suspicion } }: StoredMail): Fate => {
@@ -49,7 +48,7 @@ async function judge(
   };
   const judged = mails.map((mail) => ({ ...mail, fate: fateOf(mail) }));
   const wanted = judged.filter(({ fate }) => fate.kind !== 'is_quarantined');
-  const tooMuch = await deps.strangers.judge(trx, wanted, group);
+  const tooMuch = await deps.strangers.judge(trx, wanted);
   return judged.map((mail) => {
     const detail = tooMuch.get(mail.claimed.id);
     if (detail === undefined) return mail;
@@ -126,7 +125,7 @@ export async function writeMails(
   const { fresh, repetitions, stale } = await takeMails(trx, mails);
   const duplicates = repetitions.map(({ mail }) => mail);
   const { mails: stored, surplus } = await shareAttachments(trx, fresh, duplicates);
-  const judged = await judge(trx, deps, stored, [...fresh, ...duplicates]);
+  const judged = await judge(trx, deps, stored);
   const inserted = await insertMails(trx, judged, deps.hasScanner);
   await countRepetitions(trx, repetitions, inserted);
   const withFate = (kind: Fate['kind']) => inserted.filter(({ fate }) => fate.kind === kind);

@@ -14,6 +14,7 @@ import {
 import { parseHeader } from '../../../../src/features/inbox/mail/contents.ts';
 import { readHeader } from '../../../../src/features/inbox/mail/header.ts';
 import { type AcceptedMail, type ReadMail, SlowMailError } from '../../../../src/features/inbox/mail/mail.ts';
+import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createWaker, type Waker } from '../../../../src/platform/db/wake.ts';
 import { type BlobStore, newBlobKey } from '../../../../src/platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../../src/platform/storage/local-disk.ts';
@@ -30,6 +31,7 @@ import {
 } from '../../../support/inbox-mails.ts';
 import { insertInbox } from '../../../support/inboxes.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
+import { countWaiting } from '../../../support/waiting.ts';
 
 let test: TestDatabase;
 let waker: Waker;
@@ -222,6 +224,34 @@ describe('the loop', () => {
     );
     await stopAll();
     expect(written.map(({ text }) => text).toSorted()).toEqual(['one', 'three', 'two']);
+  });
+
+  it.each(['57014', '40P01'])('does not count as an attempt that the database canceled it: %s', async (code) => {
+    await pool().query(`create or replace function cancel() returns trigger language plpgsql as
+      $$ begin raise exception 'canceled' using errcode = '${code}'; end $$`);
+    await pool().query(`create or replace trigger cancel before insert on conversation_messages
+      for each row execute function cancel()`);
+    const id = await accept(plainMail('canceled'));
+    start();
+    await eventually(async () => expect(await queuedMails()).toEqual([{ id, attempts: 0, waits: true }]));
+    await stopAll();
+    await pool().query('drop trigger cancel on conversation_messages');
+  });
+
+  it('sums what an account stores without keeping other mail from its inboxes', async () => {
+    await accept(plainMail('one'));
+    await inTransaction(pool(), async (trx) => {
+      await trx.query('lock table inbox_storage');
+      start();
+      await eventually(async () => expect(await countWaiting(pool(), "locktype = 'relation'")).toBe(1));
+      const { rowCount } = await pool().query(
+        `select from pg_locks join pg_stat_activity using (pid)
+         where datname = current_database() and locktype = 'advisory' and granted`,
+      );
+      expect(rowCount).toBe(0);
+    });
+    expect(await untilWritten(1)).toHaveLength(1);
+    await stopAll();
   });
 
   it('keeps the header of a mail that five processes did not survive', async () => {

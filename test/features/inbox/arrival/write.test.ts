@@ -32,7 +32,7 @@ beforeAll(async () => {
   deps = {
     ...arrivalDeps(),
     hasScanner: false,
-    strangers: new StrangerLimits({ keyring: testKeyring, quotaBytes: 1024 ** 3 }),
+    strangers: await new StrangerLimits({ pool: pool(), keyring: testKeyring, quotaBytes: 1024 ** 3 }).of([]),
   };
   await addWebhook(api.database, api, 'https://hooks.example.com/', ['email.received']);
 });
