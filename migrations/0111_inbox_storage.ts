@@ -24,15 +24,6 @@ comment on column conversation_messages.stored_bytes is
   'bytes of its raw mail and its attachments, also of those that other messages share. Null: an earlier version wrote it';
 comment on column conversation_messages.recipient is
   'inbound: the address of RCPT TO; outbound: the key of the address that it was written to';
-update conversation_messages cm set recipient = (select m.to_key from messages m where m.id = cm.message_id)
-  where cm.direction = 'outbound' and cm.recipient is null;
-
-create index conversation_messages_unproved on conversation_messages (account_id) include (stored_bytes, raw_size)
-  where direction = 'inbound' and not sender_trusted and (quarantine is null or quarantine ->> 'released_at' is not null);
-create index conversation_messages_evictable on conversation_messages (account_id, id) include (stored_bytes, raw_size)
-  where arrived_at is null and quarantine is not null and quarantine ->> 'released_at' is null;
-create index conversation_messages_answered on conversation_messages (brand_id, recipient)
-  where direction = 'outbound' and recipient is not null;
 
 alter table inbox_storage
   add column evicted_count bigint not null default 0,
@@ -83,6 +74,5 @@ drop table inbox_shared_files;
 alter table inboxes drop column evicted_count, drop column last_evicted_at;
 alter table inbox_storage drop column evicted_count, drop column evicted_bytes, drop column last_evicted_at,
   drop column notice;
-drop index conversation_messages_unproved, conversation_messages_evictable, conversation_messages_answered;
 alter table conversation_messages drop column stored_bytes;
 `;

@@ -102,6 +102,7 @@ import * as accountBounds from './0125_account_bounds.ts';
 import * as causedByMail from './0126_caused_by_mail.ts';
 import * as earlierAnswers from './0127_earlier_answers.ts';
 import * as flowMasks from './0128_flow_masks.ts';
+import * as indexesOfStoredMail from './0129_indexes_of_stored_mail.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -209,4 +210,5 @@ export const migrations = [
   causedByMail,
   earlierAnswers,
   flowMasks,
+  indexesOfStoredMail,
 ];

@@ -7,6 +7,7 @@ import {
   oldQuarantine,
   oldRawMail,
   storedBytes,
+  unfilledMail,
   unusedSharedFiles,
 } from './retention/old-mail.ts';
 import { removeFiles } from './retention/remove-files.ts';
@@ -21,6 +22,7 @@ const removedFiles: HousekeepingTask = {
 
 export const inboxUpkeep: Upkeep = {
   tasks: [
+    unfilledMail,
     oldRawMail,
     oldQuarantine,
     oldDigests,

@@ -1,5 +1,5 @@
 /** Hourly tasks that end what is kept only for some time. They leave files to `remove-files.ts`. */
-import { batchTask, daysBefore, type HousekeepingTask } from '../../../platform/housekeeping/task.ts';
+import { batchTask, daysBefore, type HousekeepingTask, inBatches } from '../../../platform/housekeeping/task.ts';
 
 const QUARANTINE_DAYS = 90;
 /** A mail that is delivered twice within this time arrives once. */
@@ -19,10 +19,35 @@ export const oldRawMail = batchTask(
      insert into inbox_removed_files (key, account_id, size) select raw_key, account_id, raw_size from old
      on conflict do nothing
    )
-   update conversation_messages m set raw_key = null, stored_bytes = greatest(0, m.stored_bytes - m.raw_size)
+   update conversation_messages m set raw_key = null,
+     stored_bytes = case when m.stored_bytes is not null then greatest(0, m.stored_bytes - m.raw_size) end
    from old where m.id = old.id`,
   ({ config }, asOf) => daysBefore(asOf, config.INBOX_RAW_RETENTION_DAYS),
 );
+
+/**
+ * What earlier versions have not stored with mail and answers, also those that still run during an upgrade. The key of a
+ * recipient whose message is gone is empty, so that the answer is not found again.
+ */
+const fillSql = `
+  with unfilled as (
+    select id from conversation_messages
+    where (direction = 'inbound' and stored_bytes is null) or (direction = 'outbound' and recipient is null)
+    order by id limit $1 for update skip locked
+  )
+  update conversation_messages m set
+    stored_bytes = case when m.direction = 'inbound' then
+      (case when m.raw_key is null then 0 else m.raw_size end) + (
+        select coalesce(sum(a.size), 0) from conversation_attachments a
+        where a.conversation_message_id = m.id and a.storage_key is not null) end,
+    recipient = case when m.direction = 'inbound' then m.recipient else
+      coalesce((select s.to_key from messages s where s.id = m.message_id), '') end
+  from unfilled u where m.id = u.id`;
+
+export const unfilledMail: HousekeepingTask = {
+  name: 'inbox_unfilled_mail',
+  run: (deps, _asOf, progress) => inBatches(deps, fillSql, [], progress),
+};
 
 /** Mail in quarantine that was not released. A mail that was released arrives soon. */
 export const oldQuarantine = batchTask(

@@ -5,12 +5,14 @@ import {
   oldQuarantine,
   oldRawMail,
   storedBytes,
+  unfilledMail,
 } from '../../../../src/features/inbox/retention/old-mail.ts';
 import { removeFiles } from '../../../../src/features/inbox/retention/remove-files.ts';
 import { createTestTenant, type TestTenant } from '../../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { runTask } from '../../../support/housekeeping.ts';
+import { writeEmail } from '../../../support/inbox-mails.ts';
 import { insertInbox } from '../../../support/inboxes.ts';
 import { createTestStore, insertMailToScan, type TestStore } from '../../../support/mail-scans.ts';
 import { countWaiting } from '../../../support/waiting.ts';
@@ -197,5 +199,36 @@ describe('the bytes that an account stores', () => {
       client.release();
     }
     expect(await bytes()).toBe(MAIL_BYTES + 4 + 100);
+  });
+});
+
+describe('mail of earlier versions', () => {
+  it('counts what it still stores, and answers get the key of their recipient', async () => {
+    const [expired, whole] = [await insertMail(1), await insertMail(1)];
+    await query('update conversation_messages set raw_key = null where id = $1', [expired.id]);
+    await query('update conversation_messages set stored_bytes = null where account_id = $1', [
+      tenant.accountId,
+    ]);
+    const messageId = await writeEmail(db.database, tenant, { to_key: 'eve@example.com' });
+    for (const id of [messageId, null])
+      await query(
+        `insert into conversation_messages (account_id, brand_id, inbox_id, direction, message_id, from_address)
+         values ($1, $2, $3, 'outbound', $4, 'support@kept.test')`,
+        [tenant.accountId, tenant.brandId, inboxId, id],
+      );
+    expect(await run(unfilledMail)).toBeGreaterThanOrEqual(4);
+    const sizes = await query('select id, stored_bytes from conversation_messages where id = any($1) order by id', [
+      [expired.id, whole.id],
+    ]);
+    expect(sizes).toEqual([
+      { id: expired.id, stored_bytes: 4 },
+      { id: whole.id, stored_bytes: MAIL_BYTES + 4 },
+    ]);
+    const answers = await query(
+      `select recipient from conversation_messages where account_id = $1 and direction = 'outbound' order by id`,
+      [tenant.accountId],
+    );
+    expect(answers).toEqual([{ recipient: 'eve@example.com' }, { recipient: '' }]);
+    expect(await run(unfilledMail)).toBe(0);
   });
 });
