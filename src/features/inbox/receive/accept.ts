@@ -41,6 +41,8 @@ const FULL_CHECK_MS = 5_000;
 const MAX_CHECKED = 10_000;
 /** The part of the quota that is freed beyond what a mail needs, so that not each mail has to make room for itself. */
 const SPARE_PART = 0.01;
+/** Below this part of the quota, mail is stored without a look at the quota first: its insertion looks anyway. */
+const NEAR_PART = 0.9;
 
 /** A failure. If `mayBeCommitted`, the connection was lost during the commit. */
 type Outcome = 'accepted' | 'full' | { error: unknown; mayBeCommitted: boolean };
@@ -175,15 +177,29 @@ async function makeRoom(
   }
 }
 
-/** Whether an account has reached its quota and cannot make room, as it was at most {@link FULL_CHECK_MS} ago. */
-function createFullness({ pool, quotaBytes }: MailAcceptanceDeps): (accountId: number) => Promise<boolean> {
-  const known = new LRUCache<number, { isFull: boolean }>({ max: MAX_CHECKED, ttl: FULL_CHECK_MS });
-  return async (accountId) => {
-    const seen = known.get(accountId);
-    if (seen) return seen.isFull;
-    const isFull = (await usedBytes(pool, accountId)) >= quotaBytes && !(await hasEvictable(pool, accountId));
-    known.set(accountId, { isFull });
-    return isFull;
+/** What is known about the quotas of accounts, as it was at most {@link FULL_CHECK_MS} ago. */
+interface Fullness {
+  /** Whether an account has reached its quota and cannot make room. */
+  isFull(accountId: number): Promise<boolean>;
+  /** Whether one of these accounts may need to make room. */
+  isNear(accountIds: readonly number[]): boolean;
+}
+
+function createFullness({ pool, quotaBytes }: MailAcceptanceDeps): Fullness {
+  const known = new LRUCache<number, { isFull: boolean; isNear: boolean }>({
+    max: MAX_CHECKED,
+    ttl: FULL_CHECK_MS,
+  });
+  return {
+    async isFull(accountId) {
+      const seen = known.get(accountId);
+      if (seen) return seen.isFull;
+      const used = await usedBytes(pool, accountId);
+      const isFull = used >= quotaBytes && !(await hasEvictable(pool, accountId));
+      known.set(accountId, { isFull, isNear: used >= NEAR_PART * quotaBytes });
+      return isFull;
+    },
+    isNear: (accountIds) => accountIds.some((id) => known.get(id)?.isNear ?? true),
   };
 }
 
@@ -215,12 +231,12 @@ async function inboxOfMessage(
 export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
   const { store, waker } = deps;
   const insert = createInsertion(deps);
-  const isFull = createFullness(deps);
+  const fullness = createFullness(deps);
   const wanted = new Map<number, number>();
   return {
     async resolve(address) {
       const found = await deps.resolve(address);
-      if (found.kind === 'refused' || !(await isFull(found.accountId))) return found;
+      if (found.kind === 'refused' || !(await fullness.isFull(found.accountId))) return found;
       return { kind: 'refused', status: 452, text: '4.2.2 this mailbox is full' };
     },
     ofMessage: (message) => inboxOfMessage(deps, message),
@@ -229,7 +245,8 @@ export function createMailAcceptance(deps: MailAcceptanceDeps): Inboxes {
       let outcome: Outcome;
       try {
         // Of a message that still arrives, only the first byte is known.
-        await makeRoom(deps, wanted, mail.targets, Buffer.isBuffer(mail.content) ? mail.content.length : 1);
+        const known = Buffer.isBuffer(mail.content) ? mail.content.length : 1;
+        if (fullness.isNear(accountsOf(mail.targets))) await makeRoom(deps, wanted, mail.targets, known);
         const size = await storeCopies(store, mail, keys);
         const rows = rowsOf(mail, keys, size);
         outcome = await insert(rows);

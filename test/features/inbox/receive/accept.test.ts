@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MailListener, MailListenerOptions } from '../../../../src/delivery/inbound/listener.ts';
 import type { MailAcceptanceDeps } from '../../../../src/features/inbox/receive/accept.ts';
+import { openDatabase } from '../../../../src/platform/db/database.ts';
 import { createWaker } from '../../../../src/platform/db/wake.ts';
 import { createTestTenant, type TestTenant } from '../../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
@@ -273,6 +274,33 @@ describe('the quota of an account', () => {
     expect(await deliver(port, mail({ data: 'x' }))).toBe('452 4.2.2');
   });
 
+  it('is not asked first far below it, and bounds what is stored nevertheless', async () => {
+    const pool = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true }).pool;
+    const asked: unknown[] = [];
+    pool.on('acquire', (client) => asked.push(client));
+    const limited = await start({ quotaBytes: 1_000, pool });
+    const { inboxes } = limited.acceptance;
+    const found = await inboxes.resolve('support@acme.example');
+    if (found.kind !== 'inbox') throw new Error('the inbox is missing');
+    const targets = [{ inbox: found, recipient: 'support@acme.example', answersMessageId: null }];
+    const accept = (bytes: number) =>
+      inboxes.accept({
+        source: 'smtp',
+        envelopeFrom: '',
+        ip: null,
+        helo: null,
+        targets,
+        content: Buffer.alloc(bytes, 'x'),
+      });
+    asked.length = 0;
+    await accept(100);
+    // Only the transaction that inserts it.
+    expect(asked).toHaveLength(1);
+    await expect(accept(950)).rejects.toThrow('no room');
+    expect(await limited.acceptance.keys()).toHaveLength(1);
+    await pool.end();
+  });
+
   it.each([1_000, MIB])('is asked before a message of %i bytes is stored', async (bytes) => {
     const quotaBytes = 400;
     const { store } = acceptance;
@@ -287,10 +315,14 @@ describe('the quota of an account', () => {
     };
     const limited = await start({ quotaBytes, store: watched });
     const { inboxes } = limited.acceptance;
+    await test.database.pool.query('insert into inbox_storage (account_id, bytes) values ($1, $2)', [
+      tenant.accountId,
+      0.9 * quotaBytes,
+    ]);
     const found = await inboxes.resolve('support@acme.example');
     // The account is full after the recipient was accepted.
     const { listener: late } = await start({}, { inboxes: { ...inboxes, resolve: async () => found } });
-    await test.database.pool.query('insert into inbox_storage (account_id, bytes) values ($1, $2)', [
+    await test.database.pool.query('update inbox_storage set bytes = $2 where account_id = $1', [
       tenant.accountId,
       quotaBytes,
     ]);
