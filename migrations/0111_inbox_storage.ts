@@ -2,7 +2,10 @@
 export const name = '0111_inbox_storage';
 
 /** The order in which files are locked: two statements that delete mail of the same files never wait for each other. */
-const noteRemoved = (mailOrder: string, attachmentOrder: string) => `create or replace function note_removed_mail() returns trigger language plpgsql as $$
+const noteRemoved = (
+  mailOrder: string,
+  attachmentOrder: string,
+) => `create or replace function note_removed_mail() returns trigger language plpgsql as $$
 begin
   insert into inbox_removed_files (key, account_id, size)
     select raw_key, account_id, raw_size from gone where raw_key is not null ${mailOrder}

@@ -189,9 +189,10 @@ class Loop implements InboundLoop {
 
   async #write(group: readonly MailToWrite[]): Promise<void> {
     const { pool, store, log } = this.#deps;
-    const strangers = await this.#strangers.of(group.map(({ claimed }) => claimed.account_id));
-    const deps = { ...this.#deps, strangers };
-    const written = await inTransaction(pool, (trx) => writeMails(trx, deps, group));
+    const accounts = group.map(({ claimed }) => claimed.account_id);
+    const written = await this.#strangers.judging(accounts, (strangers) =>
+      inTransaction(pool, (trx) => writeMails(trx, { ...this.#deps, strangers }, group)),
+    );
     written.afterCommit();
     const { arrived, scanned, quarantined, duplicates, stale, surplus } = written;
     log.debug({ arrived, scanned, quarantined, duplicates, stale: stale.length }, 'mail was written');

@@ -101,6 +101,7 @@ export interface StrangerJudge {
 export class StrangerLimits {
   readonly #deps: StrangerDeps;
   readonly #known: LRUCache<number, Shares>;
+  readonly #writing = new Set<Promise<unknown>>();
 
   constructor(deps: StrangerDeps) {
     this.#deps = deps;
@@ -117,12 +118,14 @@ export class StrangerLimits {
   }
 
   /**
-   * Sums what accounts store. Call it before the transaction that writes mail: this takes long if an account has much
-   * mail, and mail to its inboxes would wait.
+   * Sums what accounts store, and then runs the transaction that writes mail to them: to sum takes long if an account has
+   * much mail, and mail to its inboxes would wait.
    */
-  async of(accountIds: Iterable<number>): Promise<StrangerJudge> {
+  async judging<T>(accountIds: Iterable<number>, write: (judge: StrangerJudge) => Promise<T>): Promise<T> {
     const near = await this.#findNear([...new Set(accountIds)]);
-    return { judge: (trx, mails) => this.#judge(trx, mails, near) };
+    const writing = write({ judge: (trx, mails) => this.#judge(trx, mails, near) });
+    this.#writing.add(writing);
+    return writing.finally(() => this.#writing.delete(writing));
   }
 
   async #judge(
@@ -174,6 +177,8 @@ export class StrangerLimits {
       text: 'select account_id from inbox_storage where account_id = any($1) and bytes >= $2',
       values: [accounts, Math.floor(UNPROVED_PART * this.#deps.quotaBytes)],
     });
+    // A sum does not have what is not committed yet, and would be remembered without it.
+    if (rows.some(({ account_id: id }) => !this.#known.has(id))) await Promise.allSettled(this.#writing);
     for (const { account_id: id } of rows) {
       const shares = await this.#known.fetch(id);
       if (shares) near.set(id, shares);

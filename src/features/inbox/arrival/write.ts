@@ -33,11 +33,7 @@ export interface WrittenMails {
 }
 
 /** Decides what happens to each mail. */
-async function judge(
-  trx: Queryable,
-  deps: WriteDeps,
-  mails: readonly StoredMail[],
-): Promise<JudgedMail[]> {
+async function judge(trx: Queryable, deps: WriteDeps, mails: readonly StoredMail[]): Promise<JudgedMail[]> {
   const blocked = await findBlocked(trx, mails);
   const fateOf = ({ claimed, read: { suspicion } }: StoredMail): Fate => {
     if (suspicion !== null) return { kind: 'is_quarantined', ...suspicion };

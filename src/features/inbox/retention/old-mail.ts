@@ -1,5 +1,10 @@
 /** Hourly tasks that end what is kept only for some time. They leave files to `remove-files.ts`. */
-import { batchTask, daysBefore, type HousekeepingTask, inBatches } from '../../../platform/housekeeping/task.ts';
+import {
+  batchTask,
+  daysBefore,
+  type HousekeepingTask,
+  inBatches,
+} from '../../../platform/housekeeping/task.ts';
 
 const QUARANTINE_DAYS = 90;
 /** A mail that is delivered twice within this time arrives once. */

@@ -226,17 +226,20 @@ describe('the loop', () => {
     expect(written.map(({ text }) => text).toSorted()).toEqual(['one', 'three', 'two']);
   });
 
-  it.each(['57014', '40P01'])('does not count as an attempt that the database canceled it: %s', async (code) => {
-    await pool().query(`create or replace function cancel() returns trigger language plpgsql as
+  it.each(['57014', '40P01'])(
+    'does not count as an attempt that the database canceled it: %s',
+    async (code) => {
+      await pool().query(`create or replace function cancel() returns trigger language plpgsql as
       $$ begin raise exception 'canceled' using errcode = '${code}'; end $$`);
-    await pool().query(`create or replace trigger cancel before insert on conversation_messages
+      await pool().query(`create or replace trigger cancel before insert on conversation_messages
       for each row execute function cancel()`);
-    const id = await accept(plainMail('canceled'));
-    start();
-    await eventually(async () => expect(await queuedMails()).toEqual([{ id, attempts: 0, waits: true }]));
-    await stopAll();
-    await pool().query('drop trigger cancel on conversation_messages');
-  });
+      const id = await accept(plainMail('canceled'));
+      start();
+      await eventually(async () => expect(await queuedMails()).toEqual([{ id, attempts: 0, waits: true }]));
+      await stopAll();
+      await pool().query('drop trigger cancel on conversation_messages');
+    },
+  );
 
   it('sums what an account stores without keeping other mail from its inboxes', async () => {
     await accept(plainMail('one'));

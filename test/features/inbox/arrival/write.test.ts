@@ -32,7 +32,11 @@ beforeAll(async () => {
   deps = {
     ...arrivalDeps(),
     hasScanner: false,
-    strangers: await new StrangerLimits({ pool: pool(), keyring: testKeyring, quotaBytes: 1024 ** 3 }).of([]),
+    strangers: await new StrangerLimits({
+      pool: pool(),
+      keyring: testKeyring,
+      quotaBytes: 1024 ** 3,
+    }).judging([], (judge) => Promise.resolve(judge)),
   };
   await addWebhook(api.database, api, 'https://hooks.example.com/', ['email.received']);
 });

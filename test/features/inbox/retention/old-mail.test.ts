@@ -217,9 +217,10 @@ describe('mail of earlier versions', () => {
         [tenant.accountId, tenant.brandId, inboxId, id],
       );
     expect(await run(unfilledMail)).toBeGreaterThanOrEqual(4);
-    const sizes = await query('select id, stored_bytes from conversation_messages where id = any($1) order by id', [
-      [expired.id, whole.id],
-    ]);
+    const sizes = await query(
+      'select id, stored_bytes from conversation_messages where id = any($1) order by id',
+      [[expired.id, whole.id]],
+    );
     expect(sizes).toEqual([
       { id: expired.id, stored_bytes: 4 },
       { id: whole.id, stored_bytes: MAIL_BYTES + 4 },

@@ -89,7 +89,8 @@ describe('the owners of an account', () => {
 });
 
 describe('eviction', () => {
-  const stored = async () => (await query<{ bytes: number }>('select bytes from inbox_storage'))[0]?.bytes ?? 0;
+  const stored = async () =>
+    (await query<{ bytes: number }>('select bytes from inbox_storage'))[0]?.bytes ?? 0;
   const evictTo = (most: number) => {
     const deps = { pool: api.database.pool, store: files.store, log: pino({ level: 'silent' }) };
     return evict(deps, api.accountId, { most, spare: () => 0 });
