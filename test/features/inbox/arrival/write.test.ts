@@ -7,7 +7,6 @@ import { writeMails, type WriteDeps } from '../../../../src/features/inbox/arriv
 import type { MailAttachment, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
 import { insertMails } from '../../../../src/features/inbox/receive/mails.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
-import { lockSharedFiles } from '../../../../src/features/inbox/receive/shared-files.ts';
 import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
@@ -29,15 +28,9 @@ let n = 0;
 
 beforeAll(async () => {
   api = await startTestApi();
-  deps = {
-    ...arrivalDeps(),
-    hasScanner: false,
-    strangers: await new StrangerLimits({
-      pool: pool(),
-      keyring: testKeyring,
-      quotaBytes: 1024 ** 3,
-    }).judging([], (judge) => Promise.resolve(judge)),
-  };
+  const limits = new StrangerLimits({ pool: pool(), keyring: testKeyring, quotaBytes: 1024 ** 3 });
+  const strangers = await limits.judging([], (judge) => Promise.resolve(judge));
+  deps = { ...arrivalDeps(), hasScanner: false, strangers };
   await addWebhook(api.database, api, 'https://hooks.example.com/', ['email.received']);
 });
 afterAll(() => api.close());
@@ -405,25 +398,6 @@ describe('a mail to two inboxes of an account', () => {
       expect((await pool().query('select 1 from inbox_shared_files')).rowCount).toBe(0);
     },
   );
-
-  it('and another are deleted in the order of their files, so that no two deletions wait for each other', async () => {
-    const mails = [await acceptForBoth(), await acceptForBoth()];
-    const [low = '', high = ''] = mails.map(({ raw_key }) => raw_key);
-    // The one with the higher key comes first.
-    for (const { claimed } of mails.toReversed()) await write(claimed, [readMail(), readMail()]);
-    let deleting = Promise.resolve<unknown>(null);
-    await inTransaction(pool(), async (trx) => {
-      await lockSharedFiles(trx, [low]);
-      deleting = pool().query('delete from conversation_messages where raw_key = any($1)', [[low, high]]);
-      await eventually(async () => expect(await countWaiting(pool())).toBe(1));
-      const { rowCount } = await trx.query(
-        'select from inbox_shared_files where key = $1 for update skip locked',
-        [high],
-      );
-      expect(rowCount).toBe(1);
-    });
-    await deleting;
-  });
 
   it('keeps the raw mail for one inbox if the other has received it before', async () => {
     const digest = randomBytes(32);

@@ -7,7 +7,9 @@ import {
   storedBytes,
   unfilledMail,
 } from '../../../../src/features/inbox/retention/old-mail.ts';
+import { lockSharedFiles } from '../../../../src/features/inbox/receive/shared-files.ts';
 import { removeFiles } from '../../../../src/features/inbox/retention/remove-files.ts';
+import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -144,6 +146,27 @@ describe('the files of deleted mail', () => {
     expect(await query('select 1 from inbox_removed_files')).toEqual([]);
     expect(await Promise.all(mails.map(({ attachment }) => isStored(attachment)))).toEqual([false, false]);
     expect(await isStored(kept.raw)).toBe(true);
+  });
+
+  it('are counted down in the order of their keys, so that no two deletions wait for each other', async () => {
+    const { pool } = db.database;
+    const ids = [(await insertMail(1)).id, (await insertMail(1)).id];
+    const [high, low] = ['z', 'y'].map((letter) => `inbox/${tenant.accountId}/${letter.repeat(32)}`);
+    for (const [index, key] of [high, low].entries()) {
+      await query('update conversation_messages set raw_key = $2 where id = $1', [ids[index], key]);
+      await query('insert into inbox_shared_files (key, account_id, uses) values ($1, $2, 2)', [
+        key,
+        tenant.accountId,
+      ]);
+    }
+    let deleting = Promise.resolve<unknown>(null);
+    await inTransaction(pool, async (trx) => {
+      await lockSharedFiles(trx, [low ?? '']);
+      deleting = query('delete from conversation_messages where id = any($1)', [ids]);
+      await eventually(async () => expect(await countWaiting(pool)).toBe(1));
+      expect(await lockSharedFiles(trx, [high ?? ''])).toEqual(new Set([high]));
+    });
+    await deleting;
   });
 
   it('stay listed while the storage is unavailable', async () => {
