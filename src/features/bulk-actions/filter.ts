@@ -95,7 +95,7 @@ export async function scanFilter(
     throw new ListDeleted('a list was deleted');
   const { all: _all, segment_id: _segment, filters: _filters, subscribed, ...rest } = filter;
   const conditions = sets.flatMap((set) => expandFilters(set, segments));
-  const audience = { brandId: scope.brandId, asOf };
+  const audience = { brandId: scope.brandId, asOf, paged: true };
   return scanMatching(
     db,
     scope,

@@ -29,12 +29,12 @@ const membersOfAny = (parameter: number) =>
 
 /**
  * Compiles a pinned audience: contacts in the list and in the segment, without those that are excluded.
- * @param asOf the end of periods such as the last 30 days
+ * @param contacts with the end of periods such as the last 30 days, and whether the statement asks for a page of contacts
  * @param firstParameter the number of its first parameter: 2 for `$2`
  */
 export async function compileAudience(
   db: Queryable,
-  { brandId, asOf }: { brandId: number; asOf: Date },
+  contacts: { brandId: number; asOf: Date; paged?: boolean },
   audience: PinnedAudience,
   firstParameter: number,
 ): Promise<AudienceCondition> {
@@ -43,7 +43,7 @@ export async function compileAudience(
   const next = () => firstParameter + values.length;
   const addFilters = async (filters: readonly unknown[], write: (sql: string) => string) => {
     const conditions = expandFilters(filters, audience.segments);
-    const compiled = await compileConditions(db, { brandId, asOf }, conditions, next());
+    const compiled = await compileConditions(db, contacts, conditions, next());
     parts.push(write(compiled.sql));
     values.push(...compiled.values);
   };

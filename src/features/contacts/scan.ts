@@ -60,7 +60,7 @@ export async function scanContacts(
   const ofSegment: FurtherCondition = async (firstParameter) =>
     segmentId === undefined
       ? { sql: 'true', values: [] }
-      : segmentCondition(db, scope, segmentId, firstParameter);
+      : segmentCondition(db, { ...scope, paged: true }, segmentId, firstParameter);
   return scanMatching(db, scope, filters, ofSegment, scan);
 }
 

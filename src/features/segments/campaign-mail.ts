@@ -39,13 +39,16 @@ export const campaignMailSql = (mail: CampaignMail): string => `exists (
       where m.id between b.first_id and b.last_id and m.campaign_id = ${mail.campaign} and ${happened(mail)} limit ${MAX_BLOCK}) e
     where b.campaign_id = ${mail.campaign} and e.contact_id = c.id)`;
 
-/** Like {@link campaignMailSql}, for a few contacts, whose messages have an index by address. */
+/**
+ * Like {@link campaignMailSql}, for a few contacts or a page of them, whose messages have an index by address. The offset
+ * keeps PostgreSQL from a join that reads all messages since the campaign's first.
+ */
 export const campaignMailOfFewSql = (mail: CampaignMail & { brand: string }): string => `exists (
     select 1 from messages m
     where m.brand_id = ${mail.brand} and m.to_key = any(array(
         select c.email_key union all select f.address_key from contact_former_addresses f where f.contact_id = c.id))
       and m.id >= (select b.first_id from campaign_blocks b where b.campaign_id = ${mail.campaign} order by b.last_id limit 1)
-      and m.contact_id = c.id and m.campaign_id = ${mail.campaign} and ${happened(mail)})`;
+      and m.contact_id = c.id and m.campaign_id = ${mail.campaign} and ${happened(mail)} offset 0)`;
 
 interface NamedCampaign {
   id: number;

@@ -24,6 +24,8 @@ export interface Audience extends Pick<BrandScope, 'brandId'> {
   asOf: Date;
   /** Whether the statement asks only for a few contacts, by their ids. */
   few?: boolean;
+  /** Whether it asks only for the contacts of a page, by a range of ids. */
+  paged?: boolean;
 }
 
 /** The key of a part of the filters in `validation_errors`: `filters.2.value.0`. */
@@ -107,12 +109,12 @@ export async function compileFilters(
 /** Like {@link compileFilters}, for parsed conditions. @param conditions without values that only a flow run has */
 export async function compileConditions(
   db: Queryable,
-  { brandId, asOf, few = false }: Audience,
+  audience: Audience,
   conditions: readonly Condition[],
   firstParameter: number,
 ): Promise<SqlCondition> {
-  const eventNames = await findEventNames(db, brandId, eventsIn(conditions));
-  return writeSql(conditions, { brandId, asOf, few, firstParameter, eventNames });
+  const eventNames = await findEventNames(db, audience.brandId, eventsIn(conditions));
+  return writeSql(conditions, { ...audience, firstParameter, eventNames });
 }
 
 /**
@@ -122,14 +124,14 @@ export async function compileConditions(
  */
 export async function compileEach(
   db: Queryable,
-  { brandId, asOf, few = false }: Audience,
+  audience: Audience,
   conditions: readonly Condition[],
   firstParameter: number,
 ): Promise<SqlCondition[]> {
-  const eventNames = await findEventNames(db, brandId, eventsIn(conditions));
+  const eventNames = await findEventNames(db, audience.brandId, eventsIn(conditions));
   let next = firstParameter;
   return conditions.map((condition) => {
-    const written = writeSql([condition], { brandId, asOf, few, firstParameter: next, eventNames });
+    const written = writeSql([condition], { ...audience, firstParameter: next, eventNames });
     next += written.values.length;
     return written;
   });

@@ -27,7 +27,12 @@ export interface SqlContext {
   /** The time at which periods such as the last 30 days end. */
   asOf: Date;
   /** Whether the statement asks only for a few contacts, by their ids. */
-  few: boolean;
+  few?: boolean;
+  /**
+   * Whether it asks only for the contacts of a page, by a range of ids. Reading the messages of a whole campaign for each
+   * page would take longer than the page.
+   */
+  paged?: boolean;
   /** The number of the first parameter: 2 for `$2`. */
   firstParameter: number;
   /** `event_names.id` by name. No event ever had a name that is missing. */
@@ -216,7 +221,7 @@ class SqlWriter {
       campaign: this.parameter(campaignId, 'bigint'),
       since: within && this.since(within),
     };
-    if (!this.context.few) return campaignMailSql(mail);
+    if (!this.context.few && !this.context.paged) return campaignMailSql(mail);
     return campaignMailOfFewSql({ ...mail, brand: this.parameter(this.context.brandId, 'bigint') });
   }
 

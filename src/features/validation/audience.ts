@@ -123,12 +123,13 @@ export interface CandidateSource {
 }
 
 /**
+ * @param scope with `paged` if the statement asks only for the contacts of a page, by a range of ids
  * @param pinned the segment's filters
  * @param asOf the end of the periods that filters name
  */
 export async function candidatesOf(
   db: Queryable,
-  { brandId }: Pick<BrandScope, 'brandId'>,
+  { brandId, paged }: Pick<BrandScope, 'brandId'> & { paged?: boolean },
   { kind, ids }: Audience,
   pinned: PinnedFilters | null,
   asOf: Date,
@@ -146,7 +147,7 @@ export async function candidatesOf(
     const conditions = segments
       ? expandFilters(filters, segments)
       : await loadConditions(db, { brandId }, filters);
-    const { sql, values } = await compileConditions(db, { brandId, asOf }, conditions, 2);
+    const { sql, values } = await compileConditions(db, { brandId, asOf, paged }, conditions, 2);
     return { sql: `contacts c where ${condition} and ${sql}`, values };
   }
   const contactIds = kind === 'contact_ids' ? ids : ids.map(contactIdOf);

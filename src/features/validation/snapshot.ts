@@ -53,7 +53,7 @@ async function takeCandidates(
   { audience, pinned }: PinnedAudience,
   upTo: number,
 ): Promise<{ taken: number; chargeable: number }> {
-  const source = await candidatesOf(trx, { brandId: row.brand_id }, audience, pinned, row.as_of);
+  const source = await candidatesOf(trx, { brandId: row.brand_id, paged: true }, audience, pinned, row.as_of);
   const first = source.values.length + 2;
   const { rows } = await trx.query<{ taken: number; chargeable: number }>(
     `with candidates as (

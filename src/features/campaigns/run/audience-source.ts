@@ -58,10 +58,11 @@ export async function nextPage(trx: Queryable, row: PinnedRow, size: number): Pr
     [value, cursor, highest, size - 1],
   );
   const upTo = rows[0]?.id ?? null;
+  const contacts = { brandId, asOf: asOf ?? new Date(), paged: true };
   const range = 'c.id > $2 and c.id <= $3';
   const values: unknown[] = [cursor, upTo ?? highest];
   if (table === 'contacts') {
-    const condition = await compileAudience(trx, { brandId, asOf: asOf ?? new Date() }, row.audience, 4);
+    const condition = await compileAudience(trx, contacts, row.audience, 4);
     return { sql: `${range} and ${condition.sql}`, values: [...values, ...condition.values], upTo };
   }
   const members = `${range} and c.id in (
@@ -73,6 +74,6 @@ export async function nextPage(trx: Queryable, row: PinnedRow, size: number): Pr
       audience.excludeListIds.length === 0 &&
       audience.excludeFilters.length === 0);
   if (isWhole) return { sql: members, values: [...values, value], upTo };
-  const condition = await compileAudience(trx, { brandId, asOf: asOf ?? new Date() }, audience, 5);
+  const condition = await compileAudience(trx, contacts, audience, 5);
   return { sql: `${members} and ${condition.sql}`, values: [...values, value, ...condition.values], upTo };
 }

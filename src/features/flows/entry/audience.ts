@@ -56,9 +56,9 @@ async function matching(
   asOf: Date,
   where: string,
   values: readonly unknown[],
-  few = false,
+  extent: { few: true } | { paged: true },
 ): Promise<number[]> {
-  const audience = { brandId: flow.brand_id, asOf, few };
+  const audience = { brandId: flow.brand_id, asOf, ...extent };
   const condition = await segmentCondition(db, audience, flow.segment_id, values.length + 2);
   const { rows } = await db.query<{ id: number }>(
     `select c.id from contacts c where c.brand_id = $1 and ${where} and ${condition.sql}`,
@@ -114,7 +114,7 @@ async function comparePage(
     last === null
       ? []
       : await heavyReads.run(comparisonOf(flow), (db) =>
-          matching(db, flow, asOf, 'c.id > $2 and c.id <= $3', range),
+          matching(db, flow, asOf, 'c.id > $2 and c.id <= $3', range, { paged: true }),
         );
   return inTransaction(pool, async (trx) => {
     const confirmed = await confirmTask(trx, task);
@@ -173,7 +173,7 @@ async function compareSome(
 ): Promise<boolean> {
   const { flow } = task;
   const found = await heavyReads.run(comparisonOf(flow), (db) =>
-    matching(db, flow, turn.asOf(), 'c.id = any($2)', [ids], true),
+    matching(db, flow, turn.asOf(), 'c.id = any($2)', [ids], { few: true }),
   );
   return inTransaction(pool, async (trx) => {
     if (!(await confirmTask(trx, task))) return false;
