@@ -75,14 +75,16 @@ it('shows a message as held since the first time that the same limit held it', a
 
 it('puts a hold between the attempts that it was between', async () => {
   const id = await send();
-  const insert = (attempt: number, type: string) =>
+  // A second apart, because times are shown in milliseconds.
+  const insert = (attempt: number, type: string, seconds: number) =>
     api.database.pool.query(
-      `insert into message_events (message_id, attempt, type, occurred_at, data) values ($1, $2, $3, now(), '{}')`,
-      [id, attempt, type],
+      `insert into message_events (message_id, attempt, type, occurred_at, data)
+       values ($1, $2, $3, now() + make_interval(secs => $4), '{}')`,
+      [id, attempt, type, seconds],
     );
-  await insert(1, 'deferred');
+  await insert(1, 'deferred', -1);
   await hold(id, 'wallet');
-  await insert(2, 'deferred');
+  await insert(2, 'deferred', 1);
   expect(summary(await eventsOf(id))).toEqual([
     ['deferred', 1, null],
     ['held', 2, 'wallet'],
