@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import { answersMailSql } from '../../delivery/answered-mail.ts';
+import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';

@@ -1,6 +1,6 @@
 import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { isAnswer } from '../../delivery/answered-mail.ts';
+import { isAnswer } from '../../delivery/accept/answered-mail.ts';
 import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identity.ts';
 import { countSegments, MAX_SEGMENTS } from '../../delivery/money/sms-segments.ts';
 import type { SmsSender } from '../../delivery/sms-senders.ts';

@@ -1,4 +1,4 @@
-import { answersMailSql } from '../../delivery/answered-mail.ts';
+import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
 import { openStatuses, statusList } from '../../delivery/message.ts';
 import { TEST_PROVIDER } from '../../delivery/accept/test-messages.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';

@@ -1,5 +1,5 @@
 import { isIntendedSql } from '../../delivery/send/intend/open-intents.ts';
-import { answersMailSql } from '../../delivery/answered-mail.ts';
+import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
 import { openStatuses, statusList } from '../../delivery/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,5 +1,5 @@
 /** What a search finds. Each look-up uses an index of the table. */
-import { answersMailSql } from '../../delivery/answered-mail.ts';
+import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
 import { endedSql } from '../../delivery/consent/suppressions.ts';
 import { memberRoles, type Role } from '../../platform/auth/tenant.ts';
 import { webhookRoles } from '../webhooks/schema.ts';
