@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { claimPort } from '../../src/local/machine/ports.ts';
+import { secretPlace } from '../../src/features/webhooks/attempts/endpoint.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { startDnsServer, type TestDnsServer } from '../support/dns/server.ts';
 import { insertVerifiedDomain } from '../support/domains.ts';
 import { eventually } from '../support/eventually.ts';
@@ -85,7 +87,8 @@ async function signAll(count: number, signer: Signer): Promise<DeliveredMail[]> 
 }
 
 /** Gives the account an inbox, and a webhook that hears of its mail. No process makes the requests. */
-async function openInbox({ database, accountId, brandId }: Stage): Promise<void> {
+async function openInbox({ database, accountId, brandId, settings }: Stage): Promise<void> {
+  const keyring = createKeyring(settings.APP_SECRET ?? '');
   await insertVerifiedDomain(database, { accountId, brandId }, 'in.bench.test', { keyring: null });
   await database.pool.query(
     `update accounts set capabilities = capabilities || '{"inboxes": true}' where id = $1`,
@@ -98,8 +101,8 @@ async function openInbox({ database, accountId, brandId }: Stage): Promise<void>
   );
   await database.pool.query(
     `insert into webhooks (account_id, brand_id, url, events, secret_sealed, secret_last4)
-     values ($1, $2, 'https://receiver.test/', '{email.received}', 'unused', 'none')`,
-    [accountId, brandId],
+     values ($1, $2, 'https://receiver.test/', '{email.received}', $3, 'none')`,
+    [accountId, brandId, keyring.seal('unused', secretPlace(1, accountId))],
   );
 }
 
