@@ -16,7 +16,7 @@ import { inTransaction, isConnectionError } from '../../../platform/db/queryable
 import type { Waker } from '../../../platform/db/wake.ts';
 import { type BlobStore, newBlobKey } from '../../../platform/storage/blob-store.ts';
 import { evict, hasEvictable } from '../retention/evict.ts';
-import { insertMails, type NewMail, reserveStorage, usedBytes } from './mails.ts';
+import { insertMails, insertMailsAtOnce, type NewMail, reserveStorage, usedBytes } from './mails.ts';
 
 export interface MailAcceptanceDeps {
   pool: pg.Pool;
@@ -58,9 +58,12 @@ async function insertGroup(
   reached: () => void,
 ): Promise<Outcome[]> {
   return inTransaction(pool, async (client) => {
-    const accepted = await reserveStorage(client, group, quotaBytes);
-    const rows = group.filter((_mail, index) => accepted[index]).flat();
-    if (rows.length > 0) await insertMails(client, rows);
+    let accepted = group.map(() => true);
+    if (!(await insertMailsAtOnce(client, group, quotaBytes))) {
+      accepted = await reserveStorage(client, group, quotaBytes);
+      const rows = group.filter((_mail, index) => accepted[index]).flat();
+      if (rows.length > 0) await insertMails(client, rows);
+    }
     reached();
     return accepted.map((fits) => (fits ? 'accepted' : 'full'));
   });
