@@ -1,106 +1,65 @@
 /** Parses a mail in a thread. */
+import { isUtf8 } from 'node:buffer';
 import PostalMime from 'postal-mime';
-import type { Attachment, Email, Header } from 'postal-mime';
-import { cutUtf8 } from '../../../platform/input/cut-utf8.ts';
-import { bytesOf } from './attachments.ts';
-import { decodeBody, skeletonOf, type Skeleton } from './skeleton.ts';
-import { headerOf, scanStructure } from './structure.ts';
-import { storableText } from './visible-text.ts';
+import type { Header } from 'postal-mime';
+import { readTexts, type BodyTexts } from './body-texts.ts';
+import { decodeText } from './charset.ts';
+import { joinWords } from './encoded-words.ts';
+import { headerOf } from './lines.ts';
+import { scanStructure, type Leaf } from './structure.ts';
+import { decodeBody } from './transfer-encoding.ts';
 
-/** Bytes of UTF-8, for `text` and for `html`. */
-const MAX_TEXT_BYTES = 512 * 1024;
 const MAX_ATTACHMENTS = 200;
-const MAX_LEVELS = 100;
-const MAX_HEADERS_BYTES = 2 * 1024 * 1024;
-/** Each level takes another copy of what it contains, and a mail may have 25 MB. */
-const MAX_MAIL_LEVELS = 3;
-/** The parser may add a line break to a mark. */
-const MAX_MARK_LENGTH = 64;
 
-/** Mails of at most this size are parsed as they are; larger ones without their large parts. */
-const MAX_WHOLE_BYTES = 256 * 1024;
 /** Each line takes time to authenticate if it ends with LF alone. Mail that arrived by SMTP has none. */
 const MAX_BARE_LINES = 50_000;
 
 /** A parsed mail, or as much of it as can be read. */
 export interface ParsedMail {
   fields: Header[];
-  /** Null if the mail cannot be parsed. */
-  email: Email | null;
-  /** A text is incomplete. */
-  truncated: boolean;
+  /** Null if the mail cannot be read. */
+  body: BodyTexts | null;
   unreadable: string | null;
   /** The bytes that signatures are checked against: only the header if the body would take too long. */
   signed: Buffer;
-  /** Returns the content of an attachment. */
-  contentOf(attachment: Attachment): Buffer;
+  /** Returns the content of a file. */
+  contentOf(file: Leaf): Buffer;
   /** Whether nothing else uses the memory of a content. */
   isOwn(content: Buffer): boolean;
 }
 
-/** Parses the header alone. */
+/** The lines of a header in UTF-8 (RFC 6532). Older programs write the character set of their users. */
+function inUtf8(header: Buffer): Buffer {
+  if (isUtf8(header)) return header;
+  const lines = header.toString('latin1').split('\n');
+  return Buffer.from(lines.map((line) => decodeText(Buffer.from(line, 'latin1'), null)).join('\n'));
+}
+
+/** Parses the header alone. Encoded words are in UTF-8, and none of them contains a part of a character. */
 export async function parseHeader(bytes: Buffer): Promise<Header[]> {
-  const parsed = await PostalMime.parse(headerOf(bytes));
-  return parsed.headers;
+  const parsed = await PostalMime.parse(inUtf8(headerOf(bytes)));
+  return parsed.headers.map((field) =>
+    field.value.includes('=?') ? { ...field, value: joinWords(field.value) } : field,
+  );
 }
 
-function wholeMail(bytes: Buffer<ArrayBuffer>): Skeleton {
-  return { raw: bytes.buffer, removed: new Map(), truncated: false };
+/** @returns why not, or the texts and files */
+function readBody(bytes: Buffer, leaves: readonly Leaf[]): BodyTexts | string {
+  const body = readTexts(bytes, leaves);
+  return body.files.length > MAX_ATTACHMENTS ? `the mail has more than ${MAX_ATTACHMENTS} attachments` : body;
 }
 
-function contentIn(bytes: Buffer, { removed }: Skeleton, attachment: Attachment): Buffer {
-  const content = bytesOf(attachment);
-  const leaf =
-    content.length > MAX_MARK_LENGTH ? undefined : removed.get(content.toString('latin1').trimEnd());
-  return leaf ? decodeBody(bytes, leaf) : content;
-}
-
-/** The parser and the scan must agree on the parts, or the content of one would be lost. */
-function lacksParts({ removed }: Skeleton, email: Email): boolean {
-  const found = email.attachments
-    .map(bytesOf)
-    .filter(({ length }) => length <= MAX_MARK_LENGTH)
-    .filter((content) => removed.has(content.toString('latin1').trimEnd()));
-  return found.length < removed.size;
-}
-
-async function parse({ raw }: Skeleton): Promise<Email | string> {
-  try {
-    return await PostalMime.parse(raw, {
-      maxNestingDepth: MAX_LEVELS,
-      maxHeadersSize: MAX_HEADERS_BYTES,
-      maxRfc822NestingDepth: MAX_MAIL_LEVELS,
-    });
-  } catch (error) {
-    return `the mail cannot be parsed: ${(error as Error).message}`;
-  }
-}
-
-function problemOf(skeleton: Skeleton, email: Email): string | null {
-  if (email.attachments.length > MAX_ATTACHMENTS)
-    return `the mail has more than ${MAX_ATTACHMENTS} attachments`;
-  return lacksParts(skeleton, email) ? 'the parts of the mail cannot be told apart' : null;
-}
-
-/**
- * Parses a mail. A mail with a structure that must not be parsed, or that the parser refuses, is `unreadable`; its header
- * is read nevertheless.
- * @param bytes of a small mail, in memory that has nothing else, so that the parser need not copy it
- */
+/** Parses a mail. A mail with a structure that must not be read further is `unreadable`; its header is read nevertheless. */
 export async function parseMail(bytes: Buffer<ArrayBuffer>): Promise<ParsedMail> {
   const { problem, leaves, bareLines } = scanStructure(bytes);
-  const whole = bytes.length <= MAX_WHOLE_BYTES;
-  const skeleton = whole || problem !== null ? wholeMail(bytes) : skeletonOf(bytes, leaves);
-  const email = problem ?? (await parse(skeleton));
-  const unreadable = typeof email === 'string' ? email : problemOf(skeleton, email);
+  const body = problem ?? readBody(bytes, leaves);
   return {
-    fields: typeof email === 'string' ? await parseHeader(bytes) : email.headers,
-    email: typeof email === 'string' || unreadable !== null ? null : email,
-    truncated: skeleton.truncated,
-    unreadable,
+    fields: await parseHeader(bytes),
+    body: typeof body === 'string' ? null : body,
+    unreadable: typeof body === 'string' ? body : null,
     signed: signedIn(bytes, bareLines),
-    contentOf: (attachment) => contentIn(bytes, skeleton, attachment),
-    isOwn: (content) => content.buffer !== bytes.buffer && content.buffer !== skeleton.raw,
+    contentOf: ({ start, end, header }) => decodeBody(bytes.subarray(start, end), header),
+    isOwn: (content) => content.buffer !== bytes.buffer,
   };
 }
 
@@ -115,29 +74,12 @@ export function signedBytes(bytes: Buffer): Buffer {
 
 /** Parses the header of a mail whose contents cannot be read. */
 export async function parseHeaderOnly(bytes: Buffer): Promise<ParsedMail> {
-  const fields = await parseHeader(bytes);
-  const contentOf = bytesOf;
   return {
-    fields,
-    email: null,
-    truncated: false,
+    fields: await parseHeader(bytes),
+    body: null,
     unreadable: null,
     signed: bytes,
-    contentOf,
+    contentOf: () => Buffer.alloc(0),
     isOwn: () => false,
   };
-}
-
-/** A body text, cleaned and cut. */
-export interface BodyText {
-  text: string | null;
-  truncated: boolean;
-}
-
-/** @param text as the parser returns it; undefined if the mail has no such part */
-export function bodyText(text: string | undefined): BodyText {
-  if (text === undefined) return { text: null, truncated: false };
-  const clean = storableText(text.length > 2 * MAX_TEXT_BYTES ? text.slice(0, 2 * MAX_TEXT_BYTES) : text);
-  const cut = cutUtf8(clean, MAX_TEXT_BYTES);
-  return { text: cut, truncated: cut.length < clean.length || text.length > 2 * MAX_TEXT_BYTES };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ReadHeader } from './jobs.ts';
-import { headerOf } from './structure.ts';
+import { headerOf } from './lines.ts';
 
 /** What a mail says about itself. Servers on its way add and change other fields, such as Received. */
 const NAMES = [

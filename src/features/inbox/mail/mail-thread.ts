@@ -3,12 +3,12 @@
  * stores the attachments. If a mail makes it hang or crash, the pool in `mail-jobs.ts` replaces it.
  */
 import { parentPort } from 'node:worker_threads';
-import type { Email } from 'postal-mime';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../platform/storage/local-disk.ts';
 import { storeAttachment } from './attachments.ts';
 import { authenticateMail, hasTooManySignatures, prepareSpf, unauthenticated } from './authenticate.ts';
-import { bodyText, parseHeaderOnly, parseMail, signedBytes, type ParsedMail } from './contents.ts';
+import type { BodyTexts } from './body-texts.ts';
+import { parseHeaderOnly, parseMail, signedBytes, type ParsedMail } from './contents.ts';
 import { mailDigest } from './digest.ts';
 import { readHeader } from './header.ts';
 import {
@@ -65,21 +65,15 @@ function free(memory: ArrayBufferLike): void {
   if (memory instanceof ArrayBuffer && memory.byteLength >= LARGE_BYTES) memory.transfer(0);
 }
 
-async function readBody({ home, mail }: ReadJob, parsed: ParsedMail, email: Email): Promise<ReadBody> {
-  const text = bodyText(email.text);
-  const html = bodyText(email.html);
+async function storeBody({ home, mail }: ReadJob, parsed: ParsedMail, body: BodyTexts): Promise<ReadBody> {
   const attachments: MailAttachment[] = [];
-  for (const attachment of email.attachments) {
-    const bytes = parsed.contentOf(attachment);
-    attachments.push(await storeAttachment(storeOf(home), mail.accountId, attachment, bytes));
+  for (const file of body.files) {
+    const bytes = parsed.contentOf(file);
+    attachments.push(await storeAttachment(storeOf(home), mail.accountId, file, bytes));
     if (parsed.isOwn(bytes)) free(bytes.buffer);
   }
-  return {
-    text: text.text,
-    html: html.text,
-    truncated: parsed.truncated || text.truncated || html.truncated,
-    attachments,
-  };
+  const { text, html, truncated } = body;
+  return { text, html, truncated, attachments };
 }
 
 async function parsePart(part: ReadJob['part'], bytes: Buffer<ArrayBuffer>): Promise<ParsedMail> {
@@ -95,13 +89,13 @@ async function read(job: ReadJob, bytes: Buffer<ArrayBuffer>): Promise<ReadConte
   const parsed = await parsePart(job.part, bytes);
   const header = readHeader(parsed.fields, job.mail.envelopeFrom);
   const spam = spamIn(parsed, bytes);
-  const authenticates = parsed.email !== null && !hasTooManySignatures(parsed.fields);
+  const authenticates = parsed.body !== null && !hasTooManySignatures(parsed.fields);
   const authentication = authenticates
     ? await authenticateMail(parsed.signed, job.mail, header.senderKey, resolve)
     : unauthenticated();
   const digest = mailDigest(bytes, header);
   Atomics.store(job.stage, 0, stages.storing);
-  const body = parsed.email && (await readBody(job, parsed, parsed.email));
+  const body = parsed.body && (await storeBody(job, parsed, parsed.body));
   return {
     header,
     body,

@@ -30,7 +30,7 @@ export interface MailAttachment {
   inline: boolean;
   storageKey: string;
   /** Why no scanner can see all of it; null: it can be scanned. */
-  unscannable: 'encrypted' | 'too_deep' | null;
+  unscannable: 'encrypted' | null;
 }
 
 /** A result of RFC 8601, such as `pass`, `fail` or `none`, and the domain that it is about. */

@@ -1,16 +1,14 @@
 /**
- * A scan of the raw bytes of a mail before it is parsed. It takes linear time and little memory, whatever the mail
- * contains. It refuses mail that would keep a parser busy, and finds where the parts are.
+ * Finds the parts of a mail in its bytes. It takes linear time and little memory, whatever the mail contains, and refuses
+ * mail that would keep its readers busy. Nothing else decides what the parts are, whatever the size of the mail.
  */
+import { linesOf, MAX_FIELD_BYTES, MAX_FIELDS, MAX_HEADER_BYTES, type Line } from './lines.ts';
+import { boundaryOf, CONTENT_NAMES, readPartHeader, type PartHeader } from './part-header.ts';
 
 const MAX_PARTS = 1_000;
 /** A mail of 25 MB has 350,000 lines of the usual length. */
 const MAX_LINES = 1_000_000;
 const MAX_LEVELS = 100;
-const MAX_FIELDS = 1_000;
-const MAX_HEADER_BYTES = 256 * 1024;
-/** To parse addresses takes time that grows with the square of the length of their field. */
-const MAX_FIELD_BYTES = 32 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -18,26 +16,34 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const HYPHEN = 0x2d;
 
-/** Fields that say what a part is. */
-const CONTENT_FIELD = /^(content-(?:type|transfer-encoding|disposition))[ \t]*:/i;
-const BOUNDARY = /;\s*boundary(?:\*0?\*?)?\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
+/** RFC 5322, section 3.6.8; programs also write spaces before the colon. */
+const FIELD = /^([!-9;-~]+)[ \t]*:/;
+const MAX_NAME_BYTES = 200;
+const PARAMETER = /^[\w*-]+[ \t]*=/;
+/** A line that can only be the delimiter of a multipart body whose boundary is missing or wrong. */
+const DELIMITER = /^--(\S(?:.{0,68}\S)?)[ \t]*\r?\ncontent-[a-z-]+[ \t]*:/i;
+const DELIMITER_BYTES = 200;
+/** Limits of the search for boundaries that are not where they should be. */
+const MAX_CANDIDATES = 1_000;
+const MAX_SEARCHED_BYTES = 256 * 1024 * 1024;
+/** Fields that no text contains by chance. */
+const KNOWN_FIELD =
+  /^(?:arc-|content-|dkim-|list-|received|resent-|return-path|x-|(?:from|sender|to|cc|subject|date|reply-to|message-id|in-reply-to|references|mime-version)[ \t]*:)/gim;
 
-/** A part without parts of its own, or `null` as its type: bytes that belong to no part. */
+/** The body of a part that has no parts of its own. */
 export interface Leaf {
-  /** The bytes of its body, without the line break before the next delimiter. */
+  /** The bytes of the body, without the line break before the next delimiter. */
   start: number;
   end: number;
-  lines: number;
-  /** In lower case, such as `image/png`. */
-  type: string | null;
-  /** Content-Transfer-Encoding in lower case; empty if there is none. */
-  encoding: string;
-  /** In lower case; empty if there is none. */
-  disposition: string;
+  header: PartHeader;
+  /** The closest `multipart/alternative` around it, by number, and whether it is directly in it; null: none. */
+  alternative: { index: number; direct: boolean } | null;
+  /** It is in a `multipart/related`. */
+  related: boolean;
 }
 
 export interface Structure {
-  /** Why the mail must not be parsed; null if it may be. */
+  /** Why the mail must not be read further; null if it may be. */
   problem: string | null;
   /** In order. */
   leaves: Leaf[];
@@ -45,31 +51,39 @@ export interface Structure {
   bareLines: number;
 }
 
-/** A multipart body whose parts are being read. */
+/** A multipart body. */
 interface OpenPart {
   boundary: Buffer;
   level: number;
+  subtype: string;
+  /** The closest `multipart/alternative`, which may be itself. */
+  alternative: number | null;
+  related: boolean;
+  /** Its last delimiter has come. Some mails have further parts after it. */
+  closed: boolean;
+  parts: number;
+  /** The text before its first part, which is shown if there is none. */
+  preamble: Leaf;
 }
 
-/** The lines of a mail, without their line ends. */
-function* linesOf(bytes: Buffer): Generator<{ start: number; end: number; next: number }> {
-  let start = 0;
-  while (start < bytes.length) {
-    const feed = bytes.indexOf(LF, start);
-    const at = feed === -1 ? bytes.length : feed;
-    const end = at > start && bytes[at - 1] === CR ? at - 1 : at;
-    yield { start, end, next: at + 1 };
-    start = at + 1;
-  }
+/** @returns where the last known field before the first empty line begins; -1 if there is none */
+function lastFieldIn(text: string): number {
+  const end = text.search(/\n\r*\n/);
+  const fields = [...(end === -1 ? text : text.slice(0, end)).matchAll(KNOWN_FIELD)];
+  return fields.at(-1)?.index ?? -1;
 }
 
 class Scan {
   readonly #bytes: Buffer;
-  readonly #structure: Structure = { problem: null, leaves: [], bareLines: 0 };
+  #bareLines = 0;
+  #leaves: Leaf[] = [];
   #parts = 1;
   /** Levels of parts around the current one. */
   #level = 0;
   #open: OpenPart[] = [];
+  readonly #multiparts: OpenPart[] = [];
+  #inHeader = true;
+  /** The body that is being read; null after the last part of a multipart body. */
   #leaf: Leaf | null = null;
   #headerStart = 0;
   #fieldStart = 0;
@@ -78,6 +92,11 @@ class Scan {
   #content = new Map<string, string>();
   /** The content field whose lines are being read. */
   #field: string | null = null;
+  /** Where the last field of the mail's header begins, if a line before it is no field. */
+  #lastField: number | null = null;
+  #searchedBytes = 0;
+  #candidates = 0;
+  #alternatives = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -85,60 +104,97 @@ class Scan {
 
   run(): Structure {
     let lines = 0;
-    for (const { start, end, next } of linesOf(this.#bytes)) {
+    for (const line of linesOf(this.#bytes)) {
       lines += 1;
-      if (next - end === 1) this.#structure.bareLines += 1;
-      let problem = this.#delimiterLine(start, end, next) ?? this.#otherLine(start, end, next);
+      if (this.#isBare(line)) this.#bareLines += 1;
+      let problem = this.#delimiterLine(line);
+      if (problem === null && this.#inHeader) problem = this.#headerLine(line);
       if (lines > MAX_LINES) problem = `the mail has more than ${MAX_LINES.toLocaleString('en')} lines`;
-      if (problem === '' || problem === null) continue;
-      this.#structure.problem = problem;
-      break;
+      if (problem) return { problem, leaves: [], bareLines: this.#bareLines };
     }
-    return this.#structure;
+    const isEmpty = this.#open.length > 0 && this.#headerStart === this.#bytes.length;
+    if (this.#inHeader && !isEmpty) this.#beginBody(this.#bytes.length);
+    this.#endLeaf(this.#bytes.length);
+    return { problem: null, leaves: this.#shownLeaves(), bareLines: this.#bareLines };
+  }
+
+  #isBare({ next }: Line): boolean {
+    return this.#bytes[next - 1] === LF && this.#bytes[next - 2] !== CR;
+  }
+
+  /** All leaves, without the texts before the first part of a body. */
+  #shownLeaves(): Leaf[] {
+    const hidden = new Set<Leaf>();
+    for (const { parts, preamble } of this.#multiparts) {
+      const isEmpty = parts === 0 && this.#text(preamble.start, preamble.end).trim() === '';
+      if (parts > 0 || isEmpty) hidden.add(preamble);
+    }
+    return hidden.size === 0 ? this.#leaves : this.#leaves.filter((leaf) => !hidden.has(leaf));
   }
 
   /** @returns null if the line is no delimiter; else what is wrong, or an empty text */
-  #delimiterLine(start: number, end: number, next: number): string | null {
-    const found = this.#delimited(start, end);
+  #delimiterLine(line: Line): string | null {
+    if (this.#open.length === 0) return null;
+    const found = this.#delimited(line);
     if (!found) return null;
-    const { level } = this.#open[found.index] as OpenPart;
-    this.#open.length = found.last ? found.index : found.index + 1;
+    // Two delimiters without anything between them have no part between them either.
+    const isRepeated = this.#inHeader && line.start === this.#headerStart;
+    if (this.#inHeader && !isRepeated) this.#beginBody(line.start);
+    this.#endLeaf(line.start);
+    const part = this.#open[found.index] as OpenPart;
+    this.#open.length = found.index + 1;
+    part.closed = found.last;
+    this.#leaf = null;
+    this.#inHeader = !found.last;
     if (found.last) {
-      this.#level = level;
-      this.#beginLeaf(next, null);
+      this.#level = part.level;
       return '';
     }
-    this.#beginHeader(next);
-    return this.#enter(level + 1);
+    part.parts += 1;
+    this.#beginHeader(line.next);
+    return this.#enter(part.level + 1);
   }
 
-  /** Finds the multipart body that a delimiter line belongs to. */
-  #delimited(start: number, end: number): { index: number; last: boolean } | null {
+  /** Finds the multipart body that a delimiter line belongs to: the innermost that has not ended, if there is one. */
+  #delimited({ start, end }: Line): { index: number; last: boolean } | null {
     if (end - start < 3 || this.#bytes[start] !== HYPHEN || this.#bytes[start + 1] !== HYPHEN) return null;
+    let ended: { index: number; last: boolean } | null = null;
     for (let index = this.#open.length - 1; index >= 0; index -= 1) {
-      const { boundary } = this.#open[index] as OpenPart;
+      const { boundary, closed } = this.#open[index] as OpenPart;
       const after = start + 2 + boundary.length;
       if (after > end || this.#bytes.compare(boundary, 0, boundary.length, start + 2, after) !== 0) continue;
       const rest = this.#text(after, Math.min(end, after + 100)).trimEnd();
-      if (rest === '' || rest === '--') return { index, last: rest === '--' };
+      if (rest !== '' && rest !== '--') continue;
+      if (!closed) return { index, last: rest === '--' };
+      ended ??= { index, last: rest === '--' };
     }
-    return null;
+    return ended;
   }
 
-  #otherLine(start: number, end: number, next: number): string | null {
-    if (this.#leaf === null) return this.#headerLine(start, end, next);
-    this.#leaf.end = end;
-    this.#leaf.lines += 1;
-    return null;
+  /** @param at where the next delimiter or the end of the mail is. The line break before a delimiter is part of it */
+  #endLeaf(at: number): void {
+    if (this.#leaf === null) return;
+    let end = at;
+    if (this.#open.length > 0 && this.#bytes[end - 1] === LF) end -= this.#bytes[end - 2] === CR ? 2 : 1;
+    this.#leaf.end = Math.max(this.#leaf.start, end);
   }
 
-  #headerLine(start: number, end: number, next: number): string | null {
+  #headerLine(line: Line): string | null {
+    const { start, end, next } = line;
     if (end - this.#headerStart > MAX_HEADER_BYTES)
       return `a header has more than ${MAX_HEADER_BYTES / 1024} KB`;
-    if (start === end) return this.#endHeader(next);
-    const first = this.#bytes[start];
-    const continues = first === SPACE || first === TAB;
-    if (!continues) this.#beginField(start, end);
+    if (start === end) {
+      this.#beginBody(next);
+      return null;
+    }
+    const name = this.#fieldName(start, end);
+    if (name === null && !this.#continues(line)) {
+      this.#field = null;
+      if (this.#belongsToHeader(line)) return null;
+      this.#beginBody(start);
+      return this.#delimiterLine(line);
+    }
+    if (name !== null) this.#beginField(start, end, name);
     else if (this.#field !== null) {
       this.#content.set(this.#field, `${this.#content.get(this.#field)}${this.#text(start, end)}`);
     }
@@ -148,31 +204,105 @@ class Scan {
       : null;
   }
 
-  #beginField(start: number, end: number): void {
-    this.#fieldStart = start;
-    this.#fields += 1;
-    const [mark, name = ''] = CONTENT_FIELD.exec(this.#text(start, Math.min(end, start + 40))) ?? [];
-    const key = name.toLowerCase();
-    this.#field = mark === undefined || this.#content.has(key) ? null : key;
-    if (this.#field !== null) this.#content.set(key, this.#text(start + (mark?.length ?? 0), end));
+  /** @returns the part of a line before the colon; null if the line begins no field */
+  #fieldName(start: number, end: number): string | null {
+    return FIELD.exec(this.#text(start, Math.min(end, start + MAX_NAME_BYTES)))?.[0] ?? null;
   }
 
-  #endHeader(next: number): string | null {
-    const field = this.#content.get('content-type') ?? '';
-    const type = token(field) || 'text/plain';
-    if (type === 'message/rfc822' && isPlain(this.#encoding)) {
-      this.#beginHeader(next);
-      return this.#enter(this.#level + 1);
+  /** Whether a line goes on with the field before it. Some programs forget the space at the beginning. */
+  #continues({ start, end }: Line): boolean {
+    const first = this.#bytes[start];
+    if (first === SPACE || first === TAB) return this.#fields > 0;
+    const before = this.#field === null ? '' : (this.#content.get(this.#field) ?? '');
+    if (!before.trimEnd().endsWith(';')) return false;
+    return PARAMETER.test(this.#text(start, Math.min(end, start + MAX_NAME_BYTES)));
+  }
+
+  /**
+   * Whether a line that is no field is in the header nevertheless, since fields follow it. That is so only in the header of
+   * the mail, where servers read the fields up to the first empty line. A part has lost its empty line.
+   */
+  #belongsToHeader({ start }: Line): boolean {
+    if (this.#open.length > 0) return false;
+    if (this.#bytes[start] === HYPHEN && this.#bytes[start + 1] === HYPHEN) return false;
+    this.#lastField ??= lastFieldIn(this.#text(start, start + MAX_HEADER_BYTES)) + start;
+    return start < this.#lastField;
+  }
+
+  #beginField(start: number, end: number, mark: string): void {
+    this.#fieldStart = start;
+    this.#fields += 1;
+    const key = mark.slice(0, -1).trimEnd().toLowerCase();
+    this.#field = !CONTENT_NAMES.has(key) || this.#content.has(key) ? null : key;
+    if (this.#field !== null) this.#content.set(key, this.#text(start + mark.length, end));
+  }
+
+  /** Ends the header. @param start where the body begins */
+  #beginBody(start: number): void {
+    this.#inHeader = false;
+    const parent = this.#open.at(-1);
+    const header = readPartHeader(
+      this.#content,
+      parent?.subtype === 'digest' ? 'message/rfc822' : 'text/plain',
+    );
+    const alternative = parent?.alternative ?? null;
+    const leaf: Leaf = {
+      start,
+      end: start,
+      header,
+      alternative:
+        alternative === null ? null : { index: alternative, direct: parent?.subtype === 'alternative' },
+      related: parent?.related ?? false,
+    };
+    this.#leaf = leaf;
+    this.#leaves.push(leaf);
+    if (!header.type.startsWith('multipart/')) return;
+    const subtype = header.type.slice('multipart/'.length);
+    leaf.header = { ...header, type: 'text/plain' };
+    const boundary = this.#findBoundary(start);
+    if (boundary !== '') this.#openPart(leaf, boundary, subtype);
+  }
+
+  #openPart(preamble: Leaf, boundary: string, subtype: string): void {
+    const isAlternative = subtype === 'alternative';
+    if (isAlternative) this.#alternatives += 1;
+    const part: OpenPart = {
+      boundary: Buffer.from(boundary, 'latin1'),
+      level: this.#level,
+      subtype,
+      alternative: isAlternative ? this.#alternatives : (preamble.alternative?.index ?? null),
+      related: preamble.related || subtype === 'related',
+      closed: false,
+      parts: 0,
+      preamble,
+    };
+    this.#open.push(part);
+    this.#multiparts.push(part);
+  }
+
+  /** The boundary that a multipart body names or, if it is missing or wrong, the one that its first part shows. */
+  #findBoundary(start: number): string {
+    const named = boundaryOf(this.#content);
+    if (named !== '' && this.#find(`--${named}`, start) !== -1) return named;
+    return this.#shownBoundary(start) ?? named;
+  }
+
+  #shownBoundary(start: number): string | null {
+    for (let at = start; at !== 0 && this.#candidates < MAX_CANDIDATES; at = this.#find('\n--', at) + 1) {
+      this.#candidates += 1;
+      const shown = DELIMITER.exec(this.#text(at, at + DELIMITER_BYTES))?.[1];
+      if (shown === undefined) continue;
+      return this.#open.some(({ boundary }) => boundary.toString('latin1') === shown) ? null : shown;
     }
-    const match = type.startsWith('multipart/') ? BOUNDARY.exec(field) : null;
-    const boundary = (match?.[1]?.replace(/\\(.)/g, '$1') ?? match?.[2] ?? '').trimEnd();
-    if (boundary !== '') this.#open.push({ boundary: Buffer.from(boundary, 'latin1'), level: this.#level });
-    this.#beginLeaf(next, boundary === '' ? type : null);
     return null;
   }
 
-  get #encoding(): string {
-    return token(this.#content.get('content-transfer-encoding') ?? '');
+  /** @returns where a text is; -1 if there is none; `start` if the mail has been searched too often */
+  #find(text: string, start: number): number {
+    if (this.#searchedBytes > MAX_SEARCHED_BYTES) return start;
+    const at = this.#bytes.indexOf(text, start, 'latin1');
+    this.#searchedBytes += (at === -1 ? this.#bytes.length : at) - start;
+    return at;
   }
 
   #enter(level: number): string {
@@ -183,7 +313,6 @@ class Scan {
   }
 
   #beginHeader(start: number): void {
-    this.#leaf = null;
     this.#headerStart = start;
     this.#fieldStart = start;
     this.#fields = 0;
@@ -191,48 +320,12 @@ class Scan {
     this.#field = null;
   }
 
-  #beginLeaf(start: number, type: string | null): void {
-    const disposition = token(this.#content.get('content-disposition') ?? '');
-    this.#leaf = { start, end: start, lines: 0, type, encoding: this.#encoding, disposition };
-    this.#structure.leaves.push(this.#leaf);
-  }
-
   #text(start: number, end: number): string {
     return this.#bytes.toString('latin1', start, end);
   }
 }
 
-/** The value of a content field before its parameters. */
-function token(field: string): string {
-  return (field.replace(/\([^()]*\)/g, '').split(';', 1)[0] ?? '').trim().toLowerCase();
-}
-
-/** Whether a body is its content, not encoded. */
-export function isPlain(encoding: string): boolean {
-  return !encoding.includes('base64') && !encoding.includes('quoted-printable');
-}
-
-/** Scans a mail. Parts of attached mails count, too, unless they are encoded. */
+/** Scans a mail. An attached mail is a leaf. */
 export function scanStructure(bytes: Buffer): Structure {
   return new Scan(bytes).run();
-}
-
-/**
- * Returns the header of a mail, without the empty line after it. It is cut before the first field that is too long or too
- * many.
- */
-export function headerOf(bytes: Buffer): Buffer {
-  let fields = 0;
-  let fieldStart = 0;
-  for (const { start, end } of linesOf(bytes)) {
-    if (start === end) return bytes.subarray(0, start);
-    const first = bytes[start];
-    if (first !== SPACE && first !== TAB) {
-      fields += 1;
-      fieldStart = start;
-    }
-    const tooLong = end > MAX_HEADER_BYTES || end - fieldStart > MAX_FIELD_BYTES;
-    if (tooLong || fields > MAX_FIELDS) return bytes.subarray(0, fieldStart);
-  }
-  return bytes;
 }
