@@ -4,7 +4,7 @@ import { textFromHtml } from '../../../delivery/mime/text-from-html.ts';
 import { cutUtf8 } from '../../../platform/input/cut-utf8.ts';
 import { decodeText } from './charset.ts';
 import { joinFlowedLines } from './flowed.ts';
-import type { Leaf } from './structure.ts';
+import type { Leaf, Structure } from './structure.ts';
 import { BINARY, decodeTextBody } from './transfer-encoding.ts';
 import { storableText } from './visible-text.ts';
 
@@ -40,6 +40,8 @@ export interface BodyTexts {
   files: Leaf[];
 }
 
+export type Parts = Pick<Structure, 'leaves' | 'outside'>;
+
 type TextKind = 'plain' | 'html';
 
 /** Texts that stand for each other, or a single one. */
@@ -72,11 +74,20 @@ function isText(bytes: Buffer, leaf: Leaf): boolean {
   return !isNamed && isReadable(bytes, leaf);
 }
 
-/** A mail without a text may have one that is also a file, or of a type that is not known as text. */
-function substitute(bytes: Buffer, leaves: readonly Leaf[]): Leaf | undefined {
+/** What programs write before the parts of a mail, for programs that know only text. */
+const MIME_NOTE = /^.{0,400}\bmime\b.{0,400}$/is;
+
+/** A mail without a text may have one that is also a file, of a type that is not known as text, or outside of its parts. */
+function substitute(bytes: Buffer, { leaves, outside }: Parts): Leaf | undefined {
+  const found = leaves.find((leaf) => isReadable(bytes, leaf)) ?? onlyPart(bytes, leaves);
+  return (
+    found ?? outside.find(({ start, end }) => !MIME_NOTE.test(bytes.toString('latin1', start, end).trim()))
+  );
+}
+
+function onlyPart(bytes: Buffer, leaves: readonly Leaf[]): Leaf | undefined {
   const [only] = leaves;
-  const found = leaves.find((leaf) => isReadable(bytes, leaf));
-  if (found || leaves.length !== 1 || !only) return found;
+  if (leaves.length !== 1 || !only) return undefined;
   const { type, disposition, filename } = only.header;
   const isUnusual = disposition !== 'attachment' && filename === null && type.startsWith('application/');
   return isUnusual && looksLikeText(bytes, only) ? only : undefined;
@@ -155,11 +166,12 @@ class Texts {
   }
 }
 
-/** Reads the texts of a mail. @param leaves its parts, in order */
-export function readTexts(bytes: Buffer, leaves: readonly Leaf[]): BodyTexts {
+/** Reads the texts of a mail. */
+export function readTexts(bytes: Buffer, parts: Parts): BodyTexts {
+  const { leaves } = parts;
   const shown = leaves.filter((leaf) => isText(bytes, leaf));
   const files = leaves.filter((leaf) => !shown.includes(leaf));
-  const only = shown.length === 0 ? substitute(bytes, leaves) : undefined;
+  const only = shown.length === 0 ? substitute(bytes, parts) : undefined;
   const texts = new Texts();
   for (const leaf of only ? [only] : shown) texts.add(bytes, leaf);
   return texts.end(files);

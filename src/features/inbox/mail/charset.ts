@@ -146,5 +146,8 @@ export function decodeText(
 ): string {
   const old = label === null ? null : decodeOldCharset(bytes, label);
   if (old !== null) return old;
-  return new TextDecoder(encodingFor(bytes, label, html)).decode(bytes, { stream: cut });
+  const encoding = encodingFor(bytes, label, html);
+  const text = new TextDecoder(encoding).decode(bytes, { stream: cut });
+  // The label was wrong: bytes of other character sets are hardly ever UTF-8.
+  return encoding !== 'utf-8' && text.includes('\ufffd') && isUtf8(bytes) ? bytes.toString() : text;
 }

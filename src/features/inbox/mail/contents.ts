@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import PostalMime from 'postal-mime';
 import type { Header } from 'postal-mime';
-import { readTexts, type BodyTexts } from './body-texts.ts';
+import { readTexts, type BodyTexts, type Parts } from './body-texts.ts';
 import { decodeText } from './charset.ts';
 import { joinWords } from './encoded-words.ts';
 import { headerOf } from './lines.ts';
@@ -44,15 +44,15 @@ export async function parseHeader(bytes: Buffer): Promise<Header[]> {
 }
 
 /** @returns why not, or the texts and files */
-function readBody(bytes: Buffer, leaves: readonly Leaf[]): BodyTexts | string {
-  const body = readTexts(bytes, leaves);
+function readBody(bytes: Buffer, parts: Parts): BodyTexts | string {
+  const body = readTexts(bytes, parts);
   return body.files.length > MAX_ATTACHMENTS ? `the mail has more than ${MAX_ATTACHMENTS} attachments` : body;
 }
 
 /** Parses a mail. A mail with a structure that must not be read further is `unreadable`; its header is read nevertheless. */
 export async function parseMail(bytes: Buffer<ArrayBuffer>): Promise<ParsedMail> {
-  const { problem, leaves, bareLines } = scanStructure(bytes);
-  const body = problem ?? readBody(bytes, leaves);
+  const { problem, bareLines, ...parts } = scanStructure(bytes);
+  const body = problem ?? readBody(bytes, parts);
   return {
     fields: await parseHeader(bytes),
     body: typeof body === 'string' ? null : body,

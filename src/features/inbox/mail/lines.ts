@@ -49,3 +49,14 @@ export function headerOf(bytes: Buffer): Buffer {
   }
   return bytes;
 }
+
+/** Fields that no text contains by chance. */
+const KNOWN_FIELD =
+  /^(?:arc-|content-|dkim-|list-|received|resent-|return-path|x-|(?:from|sender|to|cc|subject|date|reply-to|message-id|in-reply-to|references|mime-version)[ \t]*:)/gim;
+
+/** @returns where the last known field before the first empty line begins; -1 if there is none */
+export function lastFieldIn(text: string): number {
+  const end = text.search(/\n\r*\n/);
+  const fields = [...(end === -1 ? text : text.slice(0, end)).matchAll(KNOWN_FIELD)];
+  return fields.at(-1)?.index ?? -1;
+}

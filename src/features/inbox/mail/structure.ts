@@ -2,7 +2,8 @@
  * Finds the parts of a mail in its bytes. It takes linear time and little memory, whatever the mail contains, and refuses
  * mail that would keep its readers busy. Nothing else decides what the parts are, whatever the size of the mail.
  */
-import { linesOf, MAX_FIELD_BYTES, MAX_FIELDS, MAX_HEADER_BYTES, type Line } from './lines.ts';
+import { BoundarySearch } from './boundary-search.ts';
+import { lastFieldIn, linesOf, MAX_FIELD_BYTES, MAX_FIELDS, MAX_HEADER_BYTES, type Line } from './lines.ts';
 import { boundaryOf, CONTENT_NAMES, readPartHeader, type PartHeader } from './part-header.ts';
 
 const MAX_PARTS = 1_000;
@@ -20,15 +21,8 @@ const HYPHEN = 0x2d;
 const FIELD = /^([!-9;-~]+)[ \t]*:/;
 const MAX_NAME_BYTES = 200;
 const PARAMETER = /^[\w*-]+[ \t]*=/;
-/** A line that can only be the delimiter of a multipart body whose boundary is missing or wrong. */
-const DELIMITER = /^--(\S(?:.{0,68}\S)?)[ \t]*\r?\ncontent-[a-z-]+[ \t]*:/i;
-const DELIMITER_BYTES = 200;
-/** Limits of the search for boundaries that are not where they should be. */
-const MAX_CANDIDATES = 1_000;
-const MAX_SEARCHED_BYTES = 256 * 1024 * 1024;
-/** Fields that no text contains by chance. */
-const KNOWN_FIELD =
-  /^(?:arc-|content-|dkim-|list-|received|resent-|return-path|x-|(?:from|sender|to|cc|subject|date|reply-to|message-id|in-reply-to|references|mime-version)[ \t]*:)/gim;
+/** A text that begins with so many blanks is not looked at further. */
+const BLANK_BYTES = 64 * 1024;
 
 /** The body of a part that has no parts of its own. */
 export interface Leaf {
@@ -47,6 +41,8 @@ export interface Structure {
   problem: string | null;
   /** In order. */
   leaves: Leaf[];
+  /** The texts before and after the parts of a body, which other programs leave out. */
+  outside: Leaf[];
   /** Lines that end with LF alone. */
   bareLines: number;
 }
@@ -66,15 +62,9 @@ interface OpenPart {
   preamble: Leaf;
 }
 
-/** @returns where the last known field before the first empty line begins; -1 if there is none */
-function lastFieldIn(text: string): number {
-  const end = text.search(/\n\r*\n/);
-  const fields = [...(end === -1 ? text : text.slice(0, end)).matchAll(KNOWN_FIELD)];
-  return fields.at(-1)?.index ?? -1;
-}
-
 class Scan {
   readonly #bytes: Buffer;
+  readonly #search: BoundarySearch;
   #bareLines = 0;
   #leaves: Leaf[] = [];
   #parts = 1;
@@ -83,7 +73,8 @@ class Scan {
   #open: OpenPart[] = [];
   readonly #multiparts: OpenPart[] = [];
   #inHeader = true;
-  /** The body that is being read; null after the last part of a multipart body. */
+  readonly #afterParts: Leaf[] = [];
+  /** The body that is being read; null in a header. */
   #leaf: Leaf | null = null;
   #headerStart = 0;
   #fieldStart = 0;
@@ -94,12 +85,11 @@ class Scan {
   #field: string | null = null;
   /** Where the last field of the mail's header begins, if a line before it is no field. */
   #lastField: number | null = null;
-  #searchedBytes = 0;
-  #candidates = 0;
   #alternatives = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#search = new BoundarySearch(bytes);
   }
 
   run(): Structure {
@@ -110,26 +100,34 @@ class Scan {
       let problem = this.#delimiterLine(line);
       if (problem === null && this.#inHeader) problem = this.#headerLine(line);
       if (lines > MAX_LINES) problem = `the mail has more than ${MAX_LINES.toLocaleString('en')} lines`;
-      if (problem) return { problem, leaves: [], bareLines: this.#bareLines };
+      if (problem) return { problem, leaves: [], outside: [], bareLines: this.#bareLines };
     }
     const isEmpty = this.#open.length > 0 && this.#headerStart === this.#bytes.length;
     if (this.#inHeader && !isEmpty) this.#beginBody(this.#bytes.length);
     this.#endLeaf(this.#bytes.length);
-    return { problem: null, leaves: this.#shownLeaves(), bareLines: this.#bareLines };
+    return { problem: null, ...this.#sortedLeaves(), bareLines: this.#bareLines };
   }
 
   #isBare({ next }: Line): boolean {
     return this.#bytes[next - 1] === LF && this.#bytes[next - 2] !== CR;
   }
 
-  /** All leaves, without the texts before the first part of a body. */
-  #shownLeaves(): Leaf[] {
-    const hidden = new Set<Leaf>();
+  /** A text before parts is a part itself if the others are missing. */
+  #sortedLeaves(): Pick<Structure, 'leaves' | 'outside'> {
+    const outside = new Set(this.#afterParts);
     for (const { parts, preamble } of this.#multiparts) {
-      const isEmpty = parts === 0 && this.#text(preamble.start, preamble.end).trim() === '';
-      if (parts > 0 || isEmpty) hidden.add(preamble);
+      if (parts > 0 || this.#isBlank(preamble)) outside.add(preamble);
     }
-    return hidden.size === 0 ? this.#leaves : this.#leaves.filter((leaf) => !hidden.has(leaf));
+    return outside.size === 0
+      ? { leaves: this.#leaves, outside: [] }
+      : {
+          leaves: this.#leaves.filter((leaf) => !outside.has(leaf)),
+          outside: [...outside].filter((leaf) => !this.#isBlank(leaf)),
+        };
+  }
+
+  #isBlank({ start, end }: Leaf): boolean {
+    return this.#text(start, Math.min(end, start + BLANK_BYTES)).trim() === '';
   }
 
   /** @returns null if the line is no delimiter; else what is wrong, or an empty text */
@@ -144,12 +142,14 @@ class Scan {
     const part = this.#open[found.index] as OpenPart;
     this.#open.length = found.index + 1;
     part.closed = found.last;
-    this.#leaf = null;
     this.#inHeader = !found.last;
     if (found.last) {
       this.#level = part.level;
+      this.#leaf = { ...part.preamble, start: line.next, end: line.next };
+      this.#afterParts.push(this.#leaf);
       return '';
     }
+    this.#leaf = null;
     part.parts += 1;
     this.#beginHeader(line.next);
     return this.#enter(part.level + 1);
@@ -259,7 +259,11 @@ class Scan {
     if (!header.type.startsWith('multipart/')) return;
     const subtype = header.type.slice('multipart/'.length);
     leaf.header = { ...header, type: 'text/plain' };
-    const boundary = this.#findBoundary(start);
+    const boundary = this.#search.boundaryIn(
+      start,
+      boundaryOf(this.#content),
+      this.#open.map((part) => part.boundary),
+    );
     if (boundary !== '') this.#openPart(leaf, boundary, subtype);
   }
 
@@ -278,31 +282,6 @@ class Scan {
     };
     this.#open.push(part);
     this.#multiparts.push(part);
-  }
-
-  /** The boundary that a multipart body names or, if it is missing or wrong, the one that its first part shows. */
-  #findBoundary(start: number): string {
-    const named = boundaryOf(this.#content);
-    if (named !== '' && this.#find(`--${named}`, start) !== -1) return named;
-    return this.#shownBoundary(start) ?? named;
-  }
-
-  #shownBoundary(start: number): string | null {
-    for (let at = start; at !== 0 && this.#candidates < MAX_CANDIDATES; at = this.#find('\n--', at) + 1) {
-      this.#candidates += 1;
-      const shown = DELIMITER.exec(this.#text(at, at + DELIMITER_BYTES))?.[1];
-      if (shown === undefined) continue;
-      return this.#open.some(({ boundary }) => boundary.toString('latin1') === shown) ? null : shown;
-    }
-    return null;
-  }
-
-  /** @returns where a text is; -1 if there is none; `start` if the mail has been searched too often */
-  #find(text: string, start: number): number {
-    if (this.#searchedBytes > MAX_SEARCHED_BYTES) return start;
-    const at = this.#bytes.indexOf(text, start, 'latin1');
-    this.#searchedBytes += (at === -1 ? this.#bytes.length : at) - start;
-    return at;
   }
 
   #enter(level: number): string {

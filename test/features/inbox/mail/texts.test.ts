@@ -111,6 +111,8 @@ describe('the character set', () => {
     ['of windows-1252 that is called Latin-1', 'text/plain; charset=iso-8859-1', windows],
     ['that is not known, of UTF-8', 'text/plain; charset=x-klingon', utf8],
     ['that is not known, of windows-1252', 'text/plain; charset=x-klingon', windows],
+    ['of UTF-8 that is called Japanese', 'text/plain; charset=iso-2022-jp', utf8],
+    ['of UTF-8 that is called Korean', 'text/plain; charset=euc-kr', utf8],
     ['unknown-8bit', 'text/plain; charset=unknown-8bit', windows],
     ['x-unknown', 'text/plain; charset=x-unknown', utf8],
     ['x-user-defined', 'text/plain; charset=x-user-defined', windows],
@@ -269,6 +271,25 @@ describe('a text with a name', () => {
     ); // prettier-ignore
     expect(mail.text).toBe('words\n');
     expect(mail.attachments.map(({ filename }) => filename)).toEqual(['attachment.ics', 'attachment']);
+  });
+});
+
+describe('words outside of the parts', () => {
+  const FILE = '--b\r\nContent-Type: application/pdf; name=a.pdf\r\n\r\n%PDF\r\n--b--\r\n';
+
+  it.each([
+    ['before them', `words\r\n${FILE}`],
+    ['after them', `This is a multi-part message in MIME format.\r\n${FILE}words\r\n`],
+  ])('are shown if there are no others: %s', async (_where, body) => {
+    const mail = await read('Content-Type: multipart/mixed; boundary=b', body);
+    expect(mail).toMatchObject({ text: 'words\n', attachments: [{ filename: 'a.pdf' }] });
+  });
+
+  it('are not shown if they are about MIME, or if there are others', async () => {
+    const type = 'Content-Type: multipart/mixed; boundary=b';
+    const note = await read(type, `This is a multi-part message in MIME format.\r\n\r\n${FILE}`);
+    expect(note.text).toBeNull();
+    expect((await read(type, `before\r\n--b\r\n\r\nwords\r\n${FILE}after\r\n`)).text).toBe('words\n');
   });
 });
 
