@@ -103,6 +103,8 @@ import * as causedByMail from './0126_caused_by_mail.ts';
 import * as earlierAnswers from './0127_earlier_answers.ts';
 import * as flowMasks from './0128_flow_masks.ts';
 import * as indexesOfStoredMail from './0129_indexes_of_stored_mail.ts';
+import * as importConsent from './0130_import_consent.ts';
+import * as importedOptOuts from './0131_imported_opt_outs.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -211,4 +213,6 @@ export const migrations = [
   earlierAnswers,
   flowMasks,
   indexesOfStoredMail,
+  importConsent,
+  importedOptOuts,
 ];

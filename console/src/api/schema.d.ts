@@ -4334,6 +4334,7 @@ export interface components {
             unchanged_count: number;
             duplicate_count: number;
             failed_count: number;
+            columns: components["schemas"]["ImportColumn"][] | null;
             errors: {
                 row: number | null;
                 column: string | null;
@@ -4347,12 +4348,24 @@ export interface components {
                 list_ids: number[];
                 /** @default {} */
                 mapping: {
-                    [key: string]: string | null;
+                    [key: string]: string | {
+                        /** @enum {string} */
+                        field: "subscribed" | "subscribed_email" | "subscribed_phone" | "unsubscribed" | "unsubscribed_email" | "unsubscribed_phone" | "confirmed" | "confirmed_email" | "confirmed_phone" | "opted_out_at" | "opted_out_at_email" | "opted_out_at_phone" | "opted_in_at" | "opted_in_at_email" | "opted_in_at_phone" | "bounced" | "complained";
+                        words?: {
+                            [key: string]: "subscribed" | "never_subscribed" | "pending" | "bounced" | "unsubscribed" | "complained" | null;
+                        };
+                        invert?: boolean;
+                    } | null;
                 };
                 /** @default true */
                 update_existing: boolean;
                 /** @default true */
                 subscribe: boolean;
+                /**
+                 * @default null
+                 * @enum {string|null}
+                 */
+                status: "never_subscribed" | "pending" | "bounced" | "unsubscribed" | "complained" | null;
                 /** @default false */
                 dry_run: boolean;
             };
@@ -4362,6 +4375,15 @@ export interface components {
             started_at: string | null;
             /** Format: date-time */
             finished_at: string | null;
+        };
+        ImportColumn: {
+            name: string;
+            used_as: string | null;
+            examples: string[];
+            words: {
+                [key: string]: "subscribed" | "never_subscribed" | "pending" | "bounced" | "unsubscribed" | "complained" | null;
+            } | null;
+            ignored_because: string | null;
         };
         Inbox: {
             id: number;

@@ -6,7 +6,7 @@ import { recipientKey, withoutTag } from '../addresses/recipient.ts';
 import type { Channel } from '../message.ts';
 
 /** How a recipient unsubscribed. */
-export type OptOutSource = 'one_click' | 'sms_stop' | 'provider' | 'manual';
+export type OptOutSource = 'one_click' | 'sms_stop' | 'provider' | 'manual' | 'import';
 
 /** A recipient of a brand. */
 export interface OptOutAddress {
@@ -76,11 +76,40 @@ export async function recordHashedOptOut(
     `insert into opt_outs as o (brand_id, channel, address_hash, account_id, source, message_id)
      select $1, $2, h.hash, $4, $5, $6 from unnest($3::bytea[]) as h (hash) order by h.hash
      on conflict (brand_id, channel, address_hash) do update set
-       source = excluded.source, message_id = excluded.message_id, opted_out_at = now(), ended_at = null
+       source = excluded.source, message_id = excluded.message_id, import_id = null, opted_out_at = now(),
+       ended_at = null
      where o.ended_at is not null`,
     [brandId, channel, hashes, accountId, source, messageId],
   );
   return (rowCount ?? 0) > 0;
+}
+
+/**
+ * Records that recipients unsubscribed from a brand, as a file says. Opt-outs that are in force keep their times and
+ * sources.
+ * @param optOuts `at`: when each of them unsubscribed; null: unknown, so that it counts as now
+ */
+export async function recordImportedOptOuts(
+  db: Queryable,
+  keyring: OptOutKeys,
+  { accountId, importId, ...of }: Omit<OptOutAddress, 'address'> & { accountId: number; importId: number },
+  optOuts: readonly { address: string; at: Date | null }[],
+): Promise<void> {
+  const times = new Map<string, Date | null>();
+  await mapInTurns(optOuts, ({ address, at }) => {
+    for (const hash of optOutHashes(keyring, { ...of, address })) times.set(hash.toString('hex'), at);
+  });
+  if (times.size === 0) return;
+  await db.query(
+    `insert into opt_outs as o (brand_id, channel, address_hash, account_id, source, import_id, opted_out_at)
+     select $1, $2, decode(h.hash, 'hex'), $3, 'import', $4, coalesce(h.at, now())
+     from unnest($5::text[], $6::timestamptz[]) as h (hash, at) order by decode(h.hash, 'hex')
+     on conflict (brand_id, channel, address_hash) do update set
+       source = excluded.source, message_id = null, import_id = excluded.import_id,
+       opted_out_at = excluded.opted_out_at, ended_at = null
+     where o.ended_at is not null`,
+    [of.brandId, of.channel, accountId, importId, [...times.keys()], [...times.values()]],
+  );
 }
 
 /**

@@ -18,7 +18,7 @@ export function toRow(
   isNew: { email: boolean; phone: boolean },
   replacesPhone = false,
 ) {
-  const { email, phone, subscribed } = contact;
+  const { email, phone, subscribed, optedInAt } = contact;
   const ofEmail = channels.state('email', isNew.email ? email?.key : null, subscribed.email);
   const says = replacesPhone ? null : subscribed.phone;
   const ofPhone = channels.state('sms', isNew.phone ? phone : null, says);
@@ -32,16 +32,18 @@ export function toRow(
     email: email?.address,
     email_key: email?.key,
     email_subscribed: ofEmail.subscribed,
+    email_opt_in_at: withoutNull(optedInAt.email),
     email_opt_out_at: withoutNull(ofEmail.optOutAt),
     phone: withoutNull(phone),
     phone_subscribed: ofPhone.subscribed,
+    phone_opt_in_at: withoutNull(optedInAt.phone),
     phone_opt_out_at: withoutNull(ofPhone.optOutAt),
   };
 }
 
 const ROW_TYPE = `(n int, id bigint, first_name text, last_name text, country_code text, source text, data jsonb,
-  email text, email_key text, email_subscribed boolean, email_opt_out_at timestamptz,
-  phone text, phone_subscribed boolean, phone_opt_out_at timestamptz)`;
+  email text, email_key text, email_subscribed boolean, email_opt_in_at timestamptz, email_opt_out_at timestamptz,
+  phone text, phone_subscribed boolean, phone_opt_in_at timestamptz, phone_opt_out_at timestamptz)`;
 
 interface Inserted {
   id: number;
@@ -55,10 +57,10 @@ const INSERT = `
     email_updated_at, phone, phone_subscribed, phone_opt_in_at, phone_opt_in_source, phone_opt_out_at,
     phone_created_at, phone_updated_at, import_id)
   select $1, $2, r.first_name, r.last_name, coalesce(r.source, $3), r.country_code, coalesce(r.data, '{}'),
-    r.email, r.email_key, r.email_subscribed, case when r.email_subscribed then now() end,
+    r.email, r.email_key, r.email_subscribed, case when r.email_subscribed then coalesce(r.email_opt_in_at, now()) end,
     case when r.email_subscribed then $3 end, r.email_opt_out_at, case when r.email is not null then now() end,
     case when r.email is not null then now() end,
-    r.phone, r.phone_subscribed, case when r.phone_subscribed then now() end,
+    r.phone, r.phone_subscribed, case when r.phone_subscribed then coalesce(r.phone_opt_in_at, now()) end,
     case when r.phone_subscribed then $3 end, r.phone_opt_out_at, case when r.phone is not null then now() end,
     case when r.phone is not null then now() end, $5
   from json_to_recordset($4) as r ${ROW_TYPE}
@@ -152,7 +154,8 @@ export const updateSql = (replacesPhone: boolean) => `
     data = case when r.data is null then c.data else c.data || ${CHANGED_DATA} end,
     email = case when ${addsEmail} then r.email else c.email end, email_key = coalesce(c.email_key, r.email_key),
     email_subscribed = case when ${addsEmail} then r.email_subscribed else c.email_subscribed end,
-    email_opt_in_at = case when ${addsEmail} and r.email_subscribed then now() else c.email_opt_in_at end,
+    email_opt_in_at = case when ${addsEmail} and r.email_subscribed then coalesce(r.email_opt_in_at, now())
+      else c.email_opt_in_at end,
     email_opt_in_source = case when ${addsEmail} and r.email_subscribed then $2 else c.email_opt_in_source end,
     email_opt_out_at = case when ${addsEmail} then r.email_opt_out_at else c.email_opt_out_at end,
     email_created_at = case when ${addsEmail} then now() else c.email_created_at end,
@@ -162,7 +165,8 @@ export const updateSql = (replacesPhone: boolean) => `
     phone_subscribed = case when ${addsPhone} then r.phone_subscribed
       when ${changesPhone} then c.phone_subscribed and r.phone_opt_out_at is null else c.phone_subscribed end,
     phone_verified = case when ${changesPhone} then false else c.phone_verified end,
-    phone_opt_in_at = case when ${addsPhone} and r.phone_subscribed then now() else c.phone_opt_in_at end,
+    phone_opt_in_at = case when ${addsPhone} and r.phone_subscribed then coalesce(r.phone_opt_in_at, now())
+      else c.phone_opt_in_at end,
     phone_opt_in_source = case when ${addsPhone} and r.phone_subscribed then $2 else c.phone_opt_in_source end,
     phone_opt_out_at = case when ${changesPhone} then coalesce(r.phone_opt_out_at, c.phone_opt_out_at)
       else c.phone_opt_out_at end,

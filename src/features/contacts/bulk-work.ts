@@ -11,14 +11,12 @@ export interface BulkContact {
   lastName: string | null;
   countryCode: string | null;
   source: string | null;
-  /** Whether a new channel is subscribed; null: as in the options. */
+  /** Whether a new channel is subscribed; null: as in the options. A no is in the opt-out ledger already. */
   subscribed: { email: boolean | null; phone: boolean | null };
+  /** When a new channel opted in; null: now. */
+  optedInAt: { email: Date | null; phone: Date | null };
   data: Record<string, unknown> | null;
 }
-
-/** Whether the row opts a new channel out. */
-export const optsOut = ({ subscribed }: Pick<BulkContact, 'subscribed'>): boolean =>
-  subscribed.email === false || subscribed.phone === false;
 
 export interface BulkOptions {
   /** Whether to change contacts that already exist. */

@@ -1,21 +1,20 @@
 import { lockConsent, type ConsentDeps } from './consent.ts';
 import { findOverflows, insertNewRows, insertRows, toRow, updateSql } from './bulk-statements.ts';
-import {
-  type BulkContact,
-  type BulkOptions,
-  type BulkOutcome,
-  type FoundContact,
-  type Known,
-  type Match,
-  optsOut,
-  type Pending,
-  type Work,
+import type {
+  BulkContact,
+  BulkOptions,
+  BulkOutcome,
+  FoundContact,
+  Known,
+  Match,
+  Pending,
+  Work,
 } from './bulk-work.ts';
 import { NewChannels } from './new-channels.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-export { type BulkContact, type BulkProblem, type FoundContact, optsOut } from './bulk-work.ts';
+export type { BulkContact, BulkProblem, FoundContact } from './bulk-work.ts';
 
 /**
  * Maximum number of rounds in which other transactions create or delete the same contacts. More than one is hardly
@@ -92,33 +91,28 @@ async function prepareInsert(work: Work, fresh: readonly Pending[]) {
   const channels = await NewChannels.read(work, fresh);
   const given = fresh.map((each) => toRow(channels, each, { email: true, phone: true }));
   const { source, importId } = options;
-  return {
-    channels,
-    values: [scope.accountId, scope.brandId, source, JSON.stringify(given), importId],
-  };
+  return [scope.accountId, scope.brandId, source, JSON.stringify(given), importId];
 }
 
 /** Creates contacts in the order of their addresses. @returns the rows whose contacts others have created meanwhile */
 async function insertFresh(work: Work, fresh: readonly Pending[]): Promise<Pending[]> {
   if (fresh.length === 0) return [];
   const { trx, outcomes } = work;
-  const { channels, values } = await prepareInsert(work, fresh);
-  const rows = await insertRows(trx, values);
+  const rows = await insertRows(trx, await prepareInsert(work, fresh));
   const ids = new Map(rows.map((row) => [row.email_key ?? row.phone, row.id]));
   const lost: Pending[] = [];
   for (const each of fresh) {
     const id = ids.get(each.contact.email?.key ?? each.contact.phone);
     if (id === undefined) lost.push(each);
-    else {
-      outcomes[each.index] = { status: 'created', id };
-      channels.created(each.contact);
-    }
+    else outcomes[each.index] = { status: 'created', id };
   }
-  await channels.record();
   return lost;
 }
 
-/** Changes the contacts that differ from their rows. Subscriptions of existing channels do not change. */
+/**
+ * Changes the contacts that differ from their rows. Subscriptions of existing channels do not change here:
+ * `withdrawSubscriptions` has ended those that rows end.
+ */
 async function updateMatches(work: Work, matches: readonly Match[]): Promise<void> {
   const { trx, outcomes, options } = work;
   for (const { index, known } of matches) outcomes[index] = { status: 'unchanged', id: known.id };
@@ -149,16 +143,10 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
   for (const { n } of rows)
     outcomes[n] = { ...(outcomes[n] as BulkOutcome & { id: number }), status: 'updated' };
   for (const { contact, known } of withChannel) {
-    channels.created({
-      email: known.email_key === null ? contact.email : null,
-      phone: known.phone === null ? contact.phone : null,
-      subscribed: contact.subscribed,
-    });
-    // A phone number that replaces another keeps its subscription, whatever the row says.
-    const replaces = known.phone !== null && contact.phone !== known.phone;
-    if (replaces && !known.phone_subscribed) {
-      channels.created({ email: null, phone: contact.phone, subscribed: { email: null, phone: false } });
-    }
+    // A phone number that replaces another keeps its subscription.
+    const { phone } = contact;
+    const replaces = known.phone !== null && phone !== known.phone;
+    if (phone !== null && replaces && !known.phone_subscribed) channels.unsubscribed(phone);
   }
   await channels.record();
 }
@@ -177,14 +165,9 @@ export async function bulkCreateContacts(
   options: BulkOptions,
 ): Promise<number[] | null> {
   const work: Work = { trx, deps, scope, options, outcomes: [] };
-  await lockConsent(trx, scope.brandId, contacts.some(optsOut) ? 'alone' : 'shared');
+  await lockConsent(trx, scope.brandId, 'shared');
   const fresh = contacts.map((contact, index) => ({ contact, index }));
-  const { channels, values } = await prepareInsert(work, fresh);
-  const ids = await insertNewRows(trx, values);
-  if (!ids) return null;
-  for (const contact of contacts) channels.created(contact);
-  await channels.record();
-  return ids;
+  return insertNewRows(trx, await prepareInsert(work, fresh));
 }
 
 /**
@@ -205,7 +188,7 @@ export async function bulkUpsertContacts(
   found: readonly FoundContact[] | null = null,
 ): Promise<BulkOutcome[]> {
   const work: Work = { trx, deps, scope, options, outcomes: [] };
-  await lockConsent(trx, scope.brandId, contacts.some(optsOut) ? 'alone' : 'shared');
+  await lockConsent(trx, scope.brandId, 'shared');
   let pending: Pending[] = contacts.map((contact, index) => ({ contact, index }));
   for (let round = 0; pending.length > 0; round += 1) {
     if (round === MAX_ROUNDS) throw new Error('contacts are created and deleted at the same time');

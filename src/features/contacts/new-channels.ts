@@ -1,6 +1,6 @@
-import { findOptOuts, optOutHashes, recordHashedOptOut } from '../../delivery/consent/opt-outs.ts';
-import { type Channel, channels } from '../../delivery/message.ts';
-import type { BulkContact, Pending, Work } from './bulk-work.ts';
+import { findOptOuts, recordImportedOptOuts } from '../../delivery/consent/opt-outs.ts';
+import type { Channel } from '../../delivery/message.ts';
+import type { Pending, Work } from './bulk-work.ts';
 
 /** Finds when each of the addresses unsubscribed from the brand. */
 async function optOutsOf({ trx, deps, scope }: Work, channel: Channel, addresses: readonly string[]) {
@@ -20,11 +20,11 @@ interface ChannelState {
   optOutAt: Date | null;
 }
 
-/** Decides the subscriptions of new channels, and collects the opt-outs that rows ask for. */
+/** Decides the subscriptions of new channels, and collects the opt-outs that new phone numbers inherit. */
 export class NewChannels {
   private readonly work: Work;
   private readonly optOuts: Record<Channel, Map<string, Date>>;
-  private readonly toRecord: Record<Channel, string[]> = { email: [], sms: [] };
+  private readonly unsubscribedPhones: string[] = [];
 
   private constructor(work: Work, optOuts: Record<Channel, Map<string, Date>>) {
     this.work = work;
@@ -43,30 +43,19 @@ export class NewChannels {
     if (!key) return { subscribed: false, optOutAt: null };
     const optOutAt = this.optOuts[channel].get(key);
     if (optOutAt) return { subscribed: false, optOutAt };
-    if (subscribed === false) return { subscribed: false, optOutAt: new Date() };
     return { subscribed: subscribed ?? this.work.options.subscribe, optOutAt: null };
   }
 
-  /** Notes the opt-outs of a contact whose channels were created. */
-  created({ email, phone, subscribed }: Pick<BulkContact, 'email' | 'phone' | 'subscribed'>): void {
-    if (email && subscribed.email === false && !this.optOuts.email.has(email.key))
-      this.toRecord.email.push(email.key);
-    if (phone !== null && subscribed.phone === false && !this.optOuts.sms.has(phone))
-      this.toRecord.sms.push(phone);
+  /** Notes a phone number that replaces one that has unsubscribed. */
+  unsubscribed(phone: string): void {
+    if (!this.optOuts.sms.has(phone)) this.unsubscribedPhones.push(phone);
   }
 
   /** Writes the noted opt-outs to the ledger. */
   async record(): Promise<void> {
-    const { trx, deps, scope } = this.work;
-    const { accountId, brandId } = scope;
-    for (const channel of channels) {
-      const { plusAddresses } = deps;
-      const hashes = this.toRecord[channel].flatMap((address) =>
-        optOutHashes(deps.keyring, { brandId, channel, address, plusAddresses }),
-      );
-      if (hashes.length === 0) continue;
-      const optOut = { accountId, brandId, channel, source: 'manual', messageId: null } as const;
-      await recordHashedOptOut(trx, hashes, optOut);
-    }
+    const { trx, deps, scope, options } = this.work;
+    const of = { ...scope, channel: 'sms' as const, importId: options.importId };
+    const optOuts = this.unsubscribedPhones.map((address) => ({ address, at: null }));
+    await recordImportedOptOuts(trx, deps.keyring, of, optOuts);
   }
 }

@@ -21,8 +21,8 @@ export {
   bulkUpsertContacts,
   findByAddresses,
   type FoundContact,
-  optsOut,
 } from './bulk.ts';
+export { withdrawSubscriptions, type Withdrawal } from './withdraw.ts';
 export { changeContactData } from './change-data.ts';
 export { dataProblem } from './data.ts';
 export { ensureContacts } from './ensure.ts';

@@ -8,14 +8,16 @@ import {
   type ConsentDeps,
   findByAddresses,
   type FoundContact,
+  withdrawSubscriptions,
 } from '../contacts/service.ts';
 import { addToLists } from '../lists/service.ts';
 import { type BlockedRow, Claims, shareAddress, storedClaims } from './claims.ts';
 import { insertErrors, reportOf } from './failed-rows.ts';
-import { type ImportRecord, readImport } from './model.ts';
+import { type ImportRecord, knowsConsent, readImport } from './model.ts';
 import type { FailedRow, ImportRow, RowProblem } from './rows.ts';
 import { MAX_ERROR_BYTES } from './schema.ts';
 import { importSuppressions } from './suppression-rows.ts';
+import { suppressReported, withdrawalsOf } from './withdrawals.ts';
 
 export interface ChunkDeps {
   pool: pg.Pool;
@@ -50,6 +52,8 @@ interface Work {
   record: ImportRecord;
   claims: Claims;
   tally: Tally;
+  /** The contacts that rows of the chunk have unsubscribed. */
+  withdrawn: ReadonlySet<number>;
 }
 
 /**
@@ -90,8 +94,8 @@ export const isFailed = (row: ImportRow | FailedRow): row is FailedRow => 'probl
 
 /** Returns the row as a failed one. */
 export function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
-  const { number, next, fields, email, phone } = row;
-  return { number, next, fields, email, phone, problem };
+  const { number, next, fields, email, phone, consent } = row;
+  return { number, next, fields, email, phone, consent, problem };
 }
 
 function bulkOf({ id, account_id: accountId, brand_id: brandId, options }: ImportRecord) {
@@ -107,7 +111,7 @@ function bulkOf({ id, account_id: accountId, brand_id: brandId, options }: Impor
  * @param found see {@link bulkUpsertContacts}
  */
 async function importContacts(
-  { trx, deps: { consent }, record, claims, tally }: Work,
+  { trx, deps: { consent }, record, claims, tally, withdrawn }: Work,
   rows: readonly ImportRow[],
   found: readonly FoundContact[] | null,
 ): Promise<void> {
@@ -121,7 +125,8 @@ async function importContacts(
       tally.failed.push(failedOf(row, conflicts[outcome.problem]));
       claims.release(row);
     } else {
-      tally[outcome.status] += 1;
+      const isChanged = outcome.status === 'unchanged' && withdrawn.has(outcome.id);
+      tally[isChanged ? 'updated' : outcome.status] += 1;
       if (outcome.status === 'created' && !record.options.dry_run) claims.creates(row);
       ids.push(outcome.id);
     }
@@ -193,13 +198,25 @@ async function importFirstRows(
   }
 }
 
+/**
+ * Takes away the subscriptions that rows end, before anything else: the opt-outs are in the ledger when contacts are
+ * created, whichever row creates them.
+ */
+function withdraw(
+  { trx, deps, record }: Pick<Work, 'trx' | 'deps' | 'record'>,
+  rows: Chunk['rows'],
+): Promise<ReadonlySet<number>> | ReadonlySet<number> {
+  if (record.resource === 'suppressions') return new Set();
+  const { scope, options } = bulkOf(record);
+  return withdrawSubscriptions(trx, deps.consent, scope, withdrawalsOf(record, rows), options);
+}
+
 /** Imports the rows, and rolls that back if it is a dry run. */
 async function importRows(work: Omit<Work, 'claims'>, rows: readonly ImportRow[]): Promise<void> {
   const { trx, record } = work;
   const isDry = record.options.dry_run;
   const found = record.resource === 'contacts' ? await findByAddresses(trx, record.brand_id, rows) : [];
   const claims = await Claims.read(trx, record.id, rows, found);
-  if (isDry) await trx.query('savepoint dry_run');
   await importFirstRows({ ...work, claims }, rows, found);
   if (isDry) await trx.query('rollback to savepoint dry_run');
   await claims.store(trx);
@@ -233,8 +250,11 @@ export function commitChunk(
       failed: rows.filter(isFailed),
     };
     const checked = rows.filter((row): row is ImportRow => !isFailed(row));
-    const work = { trx, deps, record, tally };
+    if (record.options.dry_run) await trx.query('savepoint dry_run');
+    const withdrawn = await withdraw({ trx, deps, record }, rows);
+    const work = { trx, deps, record, tally, withdrawn };
     if (!seemsNew || !(await importAsNew(work, checked))) await importRows(work, checked);
+    if (record.resource === 'contacts' && !record.options.dry_run) await suppressReported(trx, record, rows);
     const report = reportOf(record, tally.failed, maxErrorBytes);
     await insertErrors(trx, record, report.kept);
     await trx.query(
@@ -245,7 +265,7 @@ export function commitChunk(
        where id = $1`,
       [
         importId,
-        JSON.stringify(next),
+        JSON.stringify(knowsConsent(next)),
         tally.created,
         tally.updated,
         tally.unchanged,

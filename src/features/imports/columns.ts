@@ -1,15 +1,24 @@
 import { unguardCell } from '../../platform/csv/guard.ts';
-import { columnFields, type ColumnField, type ImportKind } from './schema.ts';
+import { consentHeading, type ConsentKind } from './consent/headings.ts';
+import type { ConsentUse } from './consent/read-word.ts';
+import { type ConsentState, simplified } from './consent/words.ts';
+import { columnFields, consentFields, type ColumnField, type ImportKind, type MappedTo } from './schema.ts';
 
 /**
  * The use of one column of a file. `typed`: an export wrote the column, so that numbers and booleans are read as such.
+ * A column about subscriptions can become data, too, so that its dates and reasons are not lost.
  */
-export type ColumnUse = { field: ColumnField } | { data: string; typed?: true } | null;
+export type ColumnUse =
+  { field: ColumnField } | { data: string; typed?: true } | { consent: ConsentUse; data?: string } | null;
 
 export interface Column {
   /** The name in the file, at most 200 characters; `column 3` if it has none. */
   name: string;
   use: ColumnUse;
+  /** Why the column is ignored, or is data although its heading seems to be about subscriptions. */
+  because?: string;
+  /** What the words of a column about subscriptions mean, a few of them. */
+  words?: Record<string, ConsentState | null> | undefined;
 }
 
 /** Column names of other services and spreadsheets, reduced to letters and digits. */
@@ -45,9 +54,6 @@ const spellings: Record<ColumnField, readonly string[]> = {
   last_name: ['lastname', 'surname', 'familyname', 'lname', 'nachname', 'last'],
   country_code: ['countrycode', 'country', 'countryiso', 'isocountry', 'land'],
   source: ['source', 'signupsource', 'optinsource'],
-  subscribed: ['subscribed', 'issubscribed', 'optin', 'optedin', 'subscriptionstatus'],
-  subscribed_email: ['subscribedemail', 'emailsubscribed', 'emailoptin'],
-  subscribed_phone: ['subscribedphone', 'phonesubscribed', 'subscribedsms', 'smssubscribed', 'smsoptin'],
   reason: ['reason', 'suppressionreason', 'type'],
   active: ['active'],
   expires_at: ['expiresat'],
@@ -80,8 +86,6 @@ function nameOf(cell: string, index: number): string {
   return name || `column ${index + 1}`;
 }
 
-const simplified = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
-
 function recognize(name: string, kind: ImportKind): ColumnField | null {
   const text = simplified(name);
   return fieldsOf[kind].find((field) => spellings[field].includes(text)) ?? null;
@@ -103,45 +107,111 @@ function createDataKeys(): (name: string) => string {
   };
 }
 
+/** Columns about subscriptions whose dates and reasons are kept as data, too. */
+const KEPT: readonly ConsentKind[] = ['opted_out', 'opted_in_at', 'bounced', 'complained', 'ambiguous'];
+
+const inverted: Partial<Record<ConsentKind, ConsentKind>> = { positive: 'inverse', inverse: 'positive' };
+
+/** Returns how a column is read that the client maps to a subscription. */
+function mappedConsent(to: Exclude<MappedTo, null>): ConsentUse | null {
+  const { field, words, invert = false } = typeof to === 'string' ? { field: to } : to;
+  if (!Object.hasOwn(consentFields, field)) return null;
+  const { channel, kind } = consentFields[field as keyof typeof consentFields];
+  const use = { channel, kind: (invert ? inverted[kind] : undefined) ?? kind };
+  if (!words) return use;
+  return {
+    ...use,
+    words: Object.fromEntries(Object.entries(words).map(([word, state]) => [simplified(word), state])),
+  };
+}
+
+/** Returns the names in the mapping that are not those of columns. */
+export function missingColumns(
+  header: readonly string[],
+  mapping: Readonly<Record<string, unknown>>,
+): string[] {
+  const names = new Set(header.map((cell, index) => nameOf(cell, index).toLowerCase()));
+  return Object.keys(mapping).filter((name) => !names.has(name.trim().toLowerCase()));
+}
+
+/** Takes each field for the first column that is it, and names that column to the others. */
+function createFields() {
+  const taken = new Map<string, string>();
+  return {
+    /** @returns null if another column is the field already */
+    claim(field: ColumnField, name: string): Column | null {
+      if (taken.has(field)) return null;
+      taken.set(field, name);
+      return { name, use: { field } };
+    },
+    ownerOf: (field: ColumnField) => taken.get(field),
+  };
+}
+
 /**
  * Decides the use of each column. The first column that matches a field becomes the field. A second one, such as
- * `Mobile` after `Phone`, goes to `data`, so that nothing is lost and nothing is guessed.
+ * `Mobile` after `Phone`, goes to `data`, so that nothing is lost and nothing is guessed. All columns about
+ * subscriptions count.
  * @param header the first record of the file
  * @param mapping the client's choice by column name, which overrides what is recognized
  */
 export function readColumns(
   header: readonly string[],
   kind: ImportKind,
-  mapping: Readonly<Record<string, string | null>>,
+  mapping: Readonly<Record<string, MappedTo>>,
 ): Column[] {
   const names = header.map(nameOf);
   const mapped = new Map(Object.entries(mapping).map(([name, to]) => [name.trim().toLowerCase(), to]));
   const isExport = EXPORT_MARKS.every((mark) => names.includes(mark));
   const ignored = new Set(isExport ? EXPORTED_ONLY : []);
-  const taken = new Set<string>();
+  const fields = createFields();
   const dataKey = createDataKeys();
-  const claim = (field: string): ColumnUse => {
-    if (taken.has(field)) return null;
-    taken.add(field);
-    return { field: field as ColumnField };
-  };
-  const dataColumn = (key: string): ColumnUse => ({
-    data: dataKey(key),
-    ...(isExport ? { typed: true } : {}),
+  const dataColumn = (name: string, key: string): Column => ({
+    name,
+    use: { data: dataKey(key), ...(isExport ? { typed: true as const } : {}) },
   });
-  const uses = names.map((name): ColumnUse | undefined => {
+  const givenUse = (name: string, to: Exclude<MappedTo, null>): Column => {
+    const consent = kind === 'contacts' ? mappedConsent(to) : null;
+    if (consent) return { name, use: { consent } };
+    const field = typeof to === 'string' ? to : to.field;
+    if (field.startsWith('data.')) return dataColumn(name, field);
+    if (!fieldsOf[kind].includes(field as ColumnField))
+      return { name, use: null, because: `${kind} have no field ${field}` };
+    const owner = fields.ownerOf(field as ColumnField);
+    return (
+      fields.claim(field as ColumnField, name) ?? {
+        name,
+        use: null,
+        because: `the column ${owner} is ${field} already`,
+      }
+    );
+  };
+  const recognized = (name: string): Column => {
+    if (simplified(name) === ERROR_COLUMN)
+      return { name, use: null, because: 'reports of failed rows have it' };
+    if (ignored.has(name)) return { name, use: null, because: 'an import cannot set it' };
+    const field = recognize(name, kind);
+    const claimed = field && fields.claim(field, name);
+    if (claimed) return claimed;
+    if (kind === 'suppressions') return { name, use: null, because: 'suppressions have no such field' };
+    const consent = field || /^data\./i.test(name) ? null : consentHeading(name);
+    if (!consent) return dataColumn(name, name);
+    return { name, use: { consent, ...(KEPT.includes(consent.kind) ? { data: dataKey(name) } : {}) } };
+  };
+  const given = names.map((name): Column | undefined => {
     const to = mapped.get(name.toLowerCase());
     if (to === undefined) return undefined;
-    if (to === null) return null;
-    return to.startsWith('data.') ? dataColumn(to) : claim(to);
+    return to === null ? { name, use: null, because: 'options.mapping ignores it' } : givenUse(name, to);
   });
-  return names.map((name, index) => {
-    const given = uses[index];
-    if (given !== undefined) return { name, use: given };
-    if (simplified(name) === ERROR_COLUMN || ignored.has(name)) return { name, use: null };
-    const field = recognize(name, kind);
-    const use = (field && claim(field)) ?? (kind === 'contacts' ? dataColumn(name) : null);
-    return { name, use };
+  return names.map((name, index) => given[index] ?? recognized(name));
+}
+
+/** Returns the columns of a layout that an earlier version has stored. */
+export function ofThisVersion(columns: readonly Column[]): readonly Column[] {
+  return columns.map((column) => {
+    const field = column.use && 'field' in column.use ? (column.use.field as string) : '';
+    const consent = mappedConsent(field);
+    return consent ? { ...column, use: { consent } } : column;
   });
 }
 

@@ -6,6 +6,7 @@ import { type AccountScope, type BrandScope, TenantModel } from '../../platform/
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Column } from './columns.ts';
+import type { ConsentState } from './consent/words.ts';
 import {
   ERROR_DAYS,
   type ImportError,
@@ -18,7 +19,12 @@ import {
 /** The format of the file, and what its columns are for. */
 export interface Layout extends CsvDialect {
   columns: Column[];
+  /** What all people of the file are; null or absent: the columns say it. */
+  status?: ConsentState | null;
 }
+
+/** The mark of a position whose reader knows columns about subscriptions: see migration 0130. */
+export const knowsConsent = (position: CsvPosition) => ({ ...position, consent: true });
 
 export class ImportModel extends TenantModel {
   static override readonly tableName = 'imports';
@@ -33,6 +39,8 @@ export class ImportModel extends TenantModel {
     'status',
     'options',
     'layout',
+    'examples',
+    'may_suppress',
     'position',
     'total_rows',
     'created_count',
@@ -49,7 +57,7 @@ export class ImportModel extends TenantModel {
     'started_at',
     'finished_at',
   ];
-  static override readonly jsonColumns = ['options', 'layout', 'position'];
+  static override readonly jsonColumns = ['options', 'layout', 'examples', 'position'];
   declare account_id: number;
   declare brand_id: number;
   declare resource: ImportKind;
@@ -59,6 +67,8 @@ export class ImportModel extends TenantModel {
   declare status: ImportStatus;
   declare options: ImportOptions;
   declare layout: Layout | null;
+  declare examples: string[][] | null;
+  declare may_suppress: boolean;
   declare position: CsvPosition | null;
   declare total_rows: number | null;
   declare created_count: number;
@@ -76,10 +86,11 @@ export class ImportModel extends TenantModel {
   declare finished_at: Date | null;
 }
 export type ImportRecord = ModelObject<ImportModel>;
-/** Without the columns that may be large. */
-export type ListedImport = Omit<ImportRecord, 'layout' | 'position'>;
+/** Columns that may be large. */
+const LARGE = ['layout', 'examples', 'position'] as const;
+export type ListedImport = Omit<ImportRecord, (typeof LARGE)[number]>;
 
-const listedColumns = ImportModel.columns.filter((column) => column !== 'layout' && column !== 'position');
+const listedColumns = ImportModel.columns.filter((column) => !LARGE.some((large) => large === column));
 
 export interface NewImport {
   resource: ImportKind;
@@ -87,6 +98,8 @@ export interface NewImport {
   storageKey: string;
   fileBytes: number;
   options: ImportOptions;
+  /** Whether bounces and complaints of a file of contacts suppress addresses of the account. */
+  maySuppress: boolean;
 }
 
 /** Makes imports of the account that are created or begin meanwhile wait until the transaction ends. */
@@ -119,7 +132,14 @@ export async function storedBytes(db: Queryable, { accountId }: AccountScope): P
 export async function insertImport(
   trx: Queryable,
   { accountId: account_id, brandId: brand_id }: BrandScope,
-  { resource, filename, storageKey: storage_key, fileBytes: file_bytes, options }: NewImport,
+  {
+    resource,
+    filename,
+    storageKey: storage_key,
+    fileBytes: file_bytes,
+    options,
+    maySuppress: may_suppress,
+  }: NewImport,
   expectedBy: Date,
 ): Promise<ImportRecord> {
   const row = {
@@ -130,6 +150,7 @@ export async function insertImport(
     storage_key,
     file_bytes,
     options,
+    may_suppress,
     engine_expected_by: expectedBy,
   };
   return ImportModel.on(trx).insert(row).returning(ImportModel.columns);
@@ -205,6 +226,33 @@ export async function firstErrors(
   const found = new Map<number, ImportError[]>();
   for (const { import_id: id, ...error } of rows) found.set(id, [...(found.get(id) ?? []), error]);
   return found;
+}
+
+/** Stores what looking through the file has found, before its first row is imported. */
+export async function storeLayout(
+  db: Queryable,
+  id: number,
+  layout: Layout,
+  { examples, keys }: { examples: string[][]; keys: readonly string[] },
+): Promise<void> {
+  await db.query(
+    `update imports set layout = $2, examples = $3, example_keys = $4
+     where id = $1 and status = 'processing' and position is null`,
+    [id, JSON.stringify(layout), JSON.stringify(examples), keys],
+  );
+}
+
+/** Clears the examples of imports that are from a row with one of the addresses. */
+export async function clearExamplesOf(
+  trx: Queryable,
+  brandId: number,
+  addressKeys: readonly string[],
+): Promise<void> {
+  await trx.query(
+    `update imports set examples = null, example_keys = null
+     where brand_id = $1 and example_keys && $2::text[]`,
+    [brandId, addressKeys],
+  );
 }
 
 /** A failed row as it is in the file. */

@@ -1,5 +1,13 @@
-import type { ListedImport } from './model.ts';
-import { type Import, type ImportError, MAX_ERROR_BYTES } from './schema.ts';
+import { type Column, ofThisVersion } from './columns.ts';
+import type { ConsentUse } from './consent/read-word.ts';
+import type { ImportRecord, ListedImport } from './model.ts';
+import {
+  consentFields,
+  type Import,
+  type ImportColumn,
+  type ImportError,
+  MAX_ERROR_BYTES,
+} from './schema.ts';
 
 /** The number of rows that have an outcome. */
 export function processedRows(row: ListedImport): number {
@@ -27,8 +35,37 @@ function leftOutErrors(row: ListedImport): ImportError[] {
   return message === null ? [] : [{ row: null, column: null, code: 'errors_left_out', message }];
 }
 
-/** @param errors the first errors of rows */
-export function presentImport(row: ListedImport, errors: readonly ImportError[], publicUrl: string): Import {
+/** Returns the field of the mapping that stands for what a column says. */
+function consentField({ channel, kind }: ConsentUse): string {
+  const wanted = kind === 'ambiguous' ? 'positive' : kind;
+  const found = Object.entries(consentFields).find(([, of]) => of.kind === wanted && of.channel === channel);
+  return found?.[0] ?? kind;
+}
+
+function usedAs({ use }: Column): string | null {
+  if (use === null) return null;
+  if ('consent' in use) return consentField(use.consent);
+  return 'field' in use ? use.field : `data.${use.data}`;
+}
+
+const presentColumns = ({ layout, examples }: ImportRecord): ImportColumn[] =>
+  ofThisVersion(layout?.columns ?? []).map((column, index) => ({
+    name: column.name,
+    used_as: usedAs(column),
+    examples: examples?.[index] ?? [],
+    words: column.words ?? null,
+    ignored_because: column.because ?? null,
+  }));
+
+/**
+ * @param row without its layout in lists
+ * @param errors the first errors of rows
+ */
+export function presentImport(
+  row: ListedImport | ImportRecord,
+  errors: readonly ImportError[],
+  publicUrl: string,
+): Import {
   return {
     id: row.id,
     resource: row.resource,
@@ -41,9 +78,11 @@ export function presentImport(row: ListedImport, errors: readonly ImportError[],
     unchanged_count: row.unchanged_count,
     duplicate_count: row.duplicate_count,
     failed_count: row.failed_count,
+    columns: 'layout' in row ? presentColumns(row) : null,
     errors: [...fileErrors(row), ...leftOutErrors(row), ...errors],
     errors_url: row.failed_count > 0 ? `${publicUrl}/v1/my/imports/${row.id}/errors` : null,
-    options: row.options,
+    // Imports of earlier versions have no `status`.
+    options: { ...row.options, status: row.options.status ?? null },
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,

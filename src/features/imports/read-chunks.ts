@@ -1,7 +1,7 @@
 import { type OpenFile, readCsv } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import type { Chunk } from './chunk.ts';
-import type { Column } from './columns.ts';
+import { type Column, ofThisVersion } from './columns.ts';
 import type { Layout } from './model.ts';
 import { readRow } from './rows.ts';
 
@@ -17,7 +17,7 @@ const CHUNK_BYTES = 4 * 1024 * 1024;
 /** Maximum number of rows of a chunk. Each contact gets the names of its columns in `data`. */
 export function chunkRows(columns: readonly Column[], lists: number): number {
   const names = columns.reduce(
-    (sum, { use }) => sum + (use && 'data' in use ? Buffer.byteLength(use.data) : 0),
+    (sum, { use }) => sum + (use && 'data' in use ? Buffer.byteLength(use.data ?? '') : 0),
     0,
   );
   const limits = [CHUNK_ROWS, CHUNK_MEMBERS / Math.max(1, lists), CHUNK_NAME_BYTES / Math.max(1, names)];
@@ -31,10 +31,11 @@ export async function* readChunks(
   from: CsvPosition,
   maxRows: number,
 ): AsyncGenerator<Chunk, undefined> {
+  const columns = ofThisVersion(layout.columns);
   let chunk: Chunk = { rows: [], from, next: from };
   for await (const { records, next } of readCsv(open, layout, from)) {
     for (const record of records) {
-      chunk.rows.push(readRow(record, layout.columns));
+      chunk.rows.push(readRow(record, columns, layout.status ?? null));
       chunk.next = record.next;
       const isFull = chunk.rows.length >= maxRows || chunk.next.offset - chunk.from.offset >= CHUNK_BYTES;
       if (!isFull) continue;

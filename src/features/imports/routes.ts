@@ -15,7 +15,16 @@ import {
 } from '../../platform/http/route.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import { createImportBody, importParams, importResource, listImportsQuery } from './schema.ts';
-import { createImport, failedRowsCsv, getImport, listImports, requireRoom, stopImport } from './service.ts';
+import { openStored } from './stored-file.ts';
+import {
+  createImport,
+  failedRowsCsv,
+  getImport,
+  listImports,
+  requireColumns,
+  requireRoom,
+  stopImport,
+} from './service.ts';
 
 export interface ImportRouteDeps {
   config: { CARILLON_HOME: string; IMPORT_QUOTA_MB: number };
@@ -56,6 +65,7 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
     async handler({ tenant, body, stored, publicUrl }, trx) {
       const { filename, key, size, keep } = stored as StoredFile;
       const file = { filename, key, bytes: size };
+      await requireColumns(openStored(store, key), body.options);
       const created = await createImport(trx, tenant, body, file, { publicUrl, quotaBytes });
       keep();
       return { status: 201, body: created, resourceId: created.id, afterCommit: () => waker.wake('outbox') };

@@ -12,6 +12,14 @@ import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/s
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';
 import type { BulkContact } from '../contacts/service.ts';
 import type { Column } from './columns.ts';
+import {
+  type ConsentCell,
+  readConsent,
+  type RowConsent,
+  silent,
+  subscribes,
+} from './consent/read-consent.ts';
+import type { ConsentState } from './consent/words.ts';
 import { readDataCell } from './data-cell.ts';
 import type { ColumnField } from './schema.ts';
 
@@ -31,6 +39,8 @@ export interface ImportRow extends BulkContact {
   next: CsvPosition;
   /** The values as in the file. */
   fields: string[];
+  /** What the row says about subscriptions. */
+  consent: RowConsent;
   reason: SuppressionReason;
   /** Of a suppression: false if it has ended. */
   active: boolean;
@@ -39,7 +49,7 @@ export interface ImportRow extends BulkContact {
 }
 
 /** A row that cannot be imported: its readable parts and its problem. */
-export interface FailedRow extends Pick<ImportRow, 'number' | 'next' | 'fields'> {
+export interface FailedRow extends Pick<ImportRow, 'number' | 'next' | 'fields' | 'consent'> {
   email: ImportRow['email'];
   phone: string | null;
   problem: RowProblem;
@@ -53,8 +63,9 @@ const recordProblems: Record<RecordProblem, string> = {
   invalid_encoding: 'the record has characters that are not in the encoding of the file',
 };
 
-const yes = ['true', 'yes', 'y', '1', 'on', 'subscribed', 'optin', 'active'];
-const no = ['false', 'no', 'n', '0', 'off', 'unsubscribed', 'optout', 'cleaned', 'inactive'];
+/** Words for an active suppression, and for one that has ended. */
+const yes = ['true', 'yes', 'y', '1', 'on', 'active'];
+const no = ['false', 'no', 'n', '0', 'off', 'inactive'];
 const words = new Map([
   ...yes.map((word) => [word, true] as const),
   ...no.map((word) => [word, false] as const),
@@ -76,8 +87,15 @@ class RowError extends Error {
 
 type Cells = Partial<Record<ColumnField, { text: string; column: string }>>;
 
-function spread(record: CsvRecord, columns: readonly Column[]): { cells: Cells; data: ImportRow['data'] } {
+interface Spread {
+  cells: Cells;
+  consent: ConsentCell[];
+  data: ImportRow['data'];
+}
+
+function spread(record: CsvRecord, columns: readonly Column[]): Spread {
   const cells: Cells = {};
+  const consent: ConsentCell[] = [];
   let data: ImportRow['data'] = null;
   for (const [index, raw] of record.fields.entries()) {
     const column = columns[index];
@@ -91,13 +109,15 @@ function spread(record: CsvRecord, columns: readonly Column[]): { cells: Cells; 
     if (text.includes(UNSTORABLE)) {
       throw new RowError('invalid_character', `${column.name} contains a NUL character`, column.name);
     }
-    if ('field' in column.use) cells[column.use.field] = { text, column: column.name };
-    else {
+    const { use } = column;
+    if ('consent' in use) consent.push({ use: use.consent, text, column: column.name });
+    if ('field' in use) cells[use.field] = { text, column: column.name };
+    else if (use.data !== undefined) {
       data ??= Object.create(null) as Record<string, unknown>;
-      data[column.use.data] = readDataCell(text, column.use.typed ?? false);
+      data[use.data] = readDataCell(text, 'typed' in use);
     }
   }
-  return { cells, data };
+  return { cells, consent, data };
 }
 
 function oneLine(cell: Cells[ColumnField], max: number): string | null {
@@ -138,11 +158,12 @@ function readPhone(cell: Cells[ColumnField], country: string | null): string | n
   throw new RowError('invalid_phone', `${column} ${phone.error}${hint}`, column);
 }
 
-function readSubscribed(cell: Cells[ColumnField]): boolean | null {
-  if (!cell) return null;
-  const value = words.get(cell.text.toLowerCase().replace(/[\s_-]/g, ''));
-  if (value !== undefined) return value;
-  throw new RowError('invalid_subscribed', `${cell.column} must be true or false`, cell.column);
+function consentOf(cells: readonly ConsentCell[], whole: ConsentState | null): RowConsent {
+  const read = readConsent(cells, whole);
+  if (!('unknown' in read)) return read;
+  const { column, text } = read.unknown;
+  const message = `${column} must say whether the person is subscribed, in words such as yes and no, not "${text.slice(0, 100)}"`;
+  throw new RowError('invalid_subscribed', message, column);
 }
 
 function readReason(cell: Cells[ColumnField]): SuppressionReason {
@@ -171,9 +192,9 @@ function readEnd({ active, expires_at: end }: Cells): Pick<ImportRow, 'active' |
   return { active: isActive && at.getTime() > Date.now(), expiresAt: at.toISOString() };
 }
 
-function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
+function check(record: CsvRecord, columns: readonly Column[], whole: ConsentState | null): ImportRow {
   if (record.problem) throw new RowError(record.problem, recordProblems[record.problem], null);
-  const { cells, data } = spread(record, columns);
+  const { cells, consent: consentCells, data } = spread(record, columns);
   const email = readEmail(cells.email);
   const countryCode = readCountry(cells.country_code);
   const phone = readPhone(cells.phone, countryCode);
@@ -187,7 +208,7 @@ function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
       null,
     );
   }
-  const subscribed = readSubscribed(cells.subscribed);
+  const consent = consentOf(consentCells, whole);
   return {
     number: record.row,
     next: record.next,
@@ -198,10 +219,9 @@ function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
     lastName: oneLine(cells.last_name, MAX_NAME),
     countryCode,
     source: oneLine(cells.source, MAX_SOURCE),
-    subscribed: {
-      email: readSubscribed(cells.subscribed_email) ?? subscribed,
-      phone: readSubscribed(cells.subscribed_phone) ?? subscribed,
-    },
+    consent,
+    subscribed: { email: subscribes(consent.email), phone: subscribes(consent.phone) },
+    optedInAt: { email: consent.email.optedInAt, phone: consent.phone.optedInAt },
     reason: readReason(cells.reason),
     data,
     ...readEnd(cells),
@@ -242,22 +262,43 @@ function addressCells({ problem, fields }: CsvRecord, columns: readonly Column[]
   return cells;
 }
 
+function consentCells({ fields }: CsvRecord, columns: readonly Column[]): ConsentCell[] {
+  return columns.flatMap(({ name: column, use }, index) => {
+    const text = unguardCell(fields[index] ?? '').trim();
+    return text !== '' && use && 'consent' in use ? [{ use: use.consent, text, column }] : [];
+  });
+}
+
 /** Returns the row as a failed one, with its addresses, so that it is deleted with the contact that has them. */
-function failRow(record: CsvRecord, columns: readonly Column[], problem: RowProblem): FailedRow {
+function failRow(
+  record: CsvRecord,
+  columns: readonly Column[],
+  whole: ConsentState | null,
+  problem: RowProblem,
+): FailedRow {
   const { row: number, next, fields } = record;
   const cells = addressCells(record, columns);
   const country = tolerant(() => readCountry(cells.country_code));
   const email = tolerant(() => readEmail(cells.email));
   const phone = tolerant(() => readPhone(cells.phone, country));
-  return { number, next, fields, email, phone, problem };
+  // A no counts even if the row fails.
+  const consent = tolerant(() => consentOf(record.problem ? [] : consentCells(record, columns), whole));
+  return { number, next, fields, email, phone, consent: consent ?? silent, problem };
 }
 
-/** Checks a record of the file. */
-export function readRow(record: CsvRecord, columns: readonly Column[]): ImportRow | FailedRow {
+/**
+ * Checks a record of the file.
+ * @param whole what all people of the file are; null: the columns say it
+ */
+export function readRow(
+  record: CsvRecord,
+  columns: readonly Column[],
+  whole: ConsentState | null = null,
+): ImportRow | FailedRow {
   try {
-    return check(record, columns);
+    return check(record, columns, whole);
   } catch (error) {
     if (!(error instanceof RowError)) throw error;
-    return failRow(record, columns, error.problem);
+    return failRow(record, columns, whole, error.problem);
   }
 }

@@ -2,7 +2,12 @@ import type { Logger } from 'pino';
 import type { ImportState } from '../../../workflows/imports/contract.ts';
 import { AppError } from '../../errors.ts';
 import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
-import { inspectCsv, type FileProblem, type OpenFile } from '../../platform/csv/inspect.ts';
+import {
+  type CsvInspection,
+  inspectCsv,
+  type FileProblem,
+  type OpenFile,
+} from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -12,13 +17,16 @@ import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { type Chunk, type ChunkDeps, isFailed } from './chunk.ts';
 import { commitRows, isHopeless } from './commit.ts';
-import { hasAddressColumn, readColumns } from './columns.ts';
-import { optsOut } from '../contacts/service.ts';
+import { hasAddressColumn, missingColumns, readColumns } from './columns.ts';
+import { decideConsent, readWords } from './consent/words-of-file.ts';
+import { examplesOf } from './examples.ts';
 import { importEvents } from './events.ts';
-import { type ImportRecord, type Layout, readImport } from './model.ts';
+import { type ImportRecord, knowsConsent, type Layout, readImport, storeLayout } from './model.ts';
 import { beginImport, wakeWaiting } from './places.ts';
 import { processedRows } from './presenter.ts';
 import { chunkRows, readChunks } from './read-chunks.ts';
+import { MissingFile, openStored } from './stored-file.ts';
+import { stopsMailOf } from './withdrawals.ts';
 
 export interface ImportRunDeps extends ChunkDeps {
   store: BlobStore;
@@ -112,46 +120,69 @@ async function finishImport(
   for (const channel of queued ? ['outbox', ...queued.keys()] : []) waker.wake(channel);
 }
 
-class MissingFile extends Error {}
 class ChangedFile extends Error {}
 
-function opener(store: BlobStore, key: string | null): OpenFile {
-  return async (offset) => {
-    const blob = key === null ? null : await store.open(key, offset);
-    if (!blob) throw new MissingFile();
-    return blob.stream as AsyncIterable<Buffer>;
+/**
+ * Decides how the columns are read, by all words of those about subscriptions, and stores it.
+ * @returns why the import cannot begin; null if it can
+ */
+async function decideColumns(
+  deps: ImportRunDeps,
+  row: ImportRecord,
+  { header, body, encoding, delimiter }: CsvInspection,
+  open: OpenFile,
+  progress: () => void,
+): Promise<Failure | null> {
+  const { mapping, status } = row.options;
+  const dialect = { encoding, delimiter };
+  const recognized: Layout = { ...dialect, columns: readColumns(header, row.resource, mapping) };
+  const words = await readWords(open, recognized, body, progress);
+  const { columns, unknown } = decideConsent(recognized.columns, words);
+  const layout: Layout = {
+    ...dialect,
+    columns,
+    status: row.resource === 'contacts' ? (status ?? null) : null,
   };
+  await storeLayout(deps.pool, row.id, layout, examplesOf(layout, words.first));
+  const [missing] = missingColumns(header, mapping);
+  if (missing !== undefined) {
+    return {
+      code: 'unknown_column',
+      message: `options.mapping names ${missing}, which is no column of the file`,
+    };
+  }
+  if (!hasAddressColumn(columns)) {
+    const message = 'the file has no column of email addresses or phone numbers; name one in options.mapping';
+    return { code: 'no_address_column', message };
+  }
+  return unknown && { code: 'unknown_consent_words', message: unknown.message };
 }
 
-/** Detects the format of the file and counts its rows, or fails the import. */
+/** Detects the format of the file, counts its rows and decides how its columns are read, or fails the import. */
 async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, attendance: Attendance) {
-  const inspection = await inspectCsv(open, () => {
+  const progress = () => {
     attendance.stopping.throwIfAborted();
     attendance.progress();
-  });
+  };
+  const inspection = await inspectCsv(open, progress);
   if ('problem' in inspection) {
     return finishImport(deps, row.id, {
       code: inspection.problem,
       message: fileProblems[inspection.problem],
     });
   }
-  const { encoding, delimiter, header, body, records } = inspection;
-  const columns = readColumns(header, row.resource, row.options.mapping);
-  if (!hasAddressColumn(columns)) {
-    const message = 'the file has no column of email addresses or phone numbers; name one in options.mapping';
-    return finishImport(deps, row.id, { code: 'no_address_column', message });
-  }
-  const layout: Layout = { encoding, delimiter, columns };
+  const failure = await decideColumns(deps, row, inspection, open, progress);
+  if (failure) return finishImport(deps, row.id, failure);
   await deps.pool.query(
-    `update imports set layout = $2, position = $3, total_rows = $4, engine_expected_by = now() + interval '2 minutes'
+    `update imports set position = $2, total_rows = $3, engine_expected_by = now() + interval '2 minutes'
      where id = $1 and status = 'processing' and position is null`,
-    [row.id, JSON.stringify(layout), JSON.stringify(body), records],
+    [row.id, JSON.stringify(knowsConsent(inspection.body)), inspection.records],
   );
 }
 
 /** Whether the chunk makes some recipients get no more mail. */
 const stopsMail = ({ resource }: ImportRecord, { rows }: Chunk): boolean =>
-  resource === 'suppressions' || rows.some((row) => !isFailed(row) && optsOut(row));
+  resource === 'suppressions' || rows.some(stopsMailOf);
 
 /**
  * Whether an import has created a contact for each row of the turn so far. Most likely it will do so for the next chunk,
@@ -285,7 +316,7 @@ async function step(
   if (row.status !== 'processing') {
     return (await clear(deps, row, attendance)) ? 'done' : 'clearing';
   }
-  const open = opener(deps.store, row.storage_key);
+  const open = openStored(deps.store, row.storage_key);
   try {
     if (row.position === null) await inspect(deps, row, open, attendance);
     else await importFile(deps, row, open, attendance);

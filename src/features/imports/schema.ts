@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { ValidationErrors } from '../../errors.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 import { findUnstorable } from '../../platform/input/storable.ts';
+import type { ConsentHeading } from './consent/headings.ts';
+import { consentStates } from './consent/words.ts';
 
 export const importResources = ['contacts', 'suppressions'] as const;
 export type ImportKind = (typeof importResources)[number];
@@ -17,14 +19,33 @@ export const columnFields = [
   'last_name',
   'country_code',
   'source',
-  'subscribed',
-  'subscribed_email',
-  'subscribed_phone',
   'reason',
   'active',
   'expires_at',
 ] as const;
 export type ColumnField = (typeof columnFields)[number];
+
+/** What a column about subscriptions can be. Without a channel in its name, it is about both. */
+export const consentFields = {
+  subscribed: { channel: 'all', kind: 'positive' },
+  subscribed_email: { channel: 'email', kind: 'positive' },
+  subscribed_phone: { channel: 'phone', kind: 'positive' },
+  unsubscribed: { channel: 'all', kind: 'inverse' },
+  unsubscribed_email: { channel: 'email', kind: 'inverse' },
+  unsubscribed_phone: { channel: 'phone', kind: 'inverse' },
+  confirmed: { channel: 'all', kind: 'confirmed' },
+  confirmed_email: { channel: 'email', kind: 'confirmed' },
+  confirmed_phone: { channel: 'phone', kind: 'confirmed' },
+  opted_out_at: { channel: 'all', kind: 'opted_out' },
+  opted_out_at_email: { channel: 'email', kind: 'opted_out' },
+  opted_out_at_phone: { channel: 'phone', kind: 'opted_out' },
+  opted_in_at: { channel: 'all', kind: 'opted_in_at' },
+  opted_in_at_email: { channel: 'email', kind: 'opted_in_at' },
+  opted_in_at_phone: { channel: 'phone', kind: 'opted_in_at' },
+  bounced: { channel: 'email', kind: 'bounced' },
+  complained: { channel: 'email', kind: 'complained' },
+} as const satisfies Record<string, ConsentHeading>;
+const consentFieldNames = Object.keys(consentFields) as (keyof typeof consentFields)[];
 
 /** How long failed rows are kept, in days. */
 export const ERROR_DAYS = 30;
@@ -34,11 +55,33 @@ export const MAX_ERROR_BYTES = 32 * 1024 * 1024;
 const MAX_LISTS = 100;
 const MAX_MAPPED = 500;
 const MAX_COLUMN_NAME = 200;
+const MAX_WORDS = 100;
 
 const target = z
   .string()
-  .regex(new RegExp(`^(${columnFields.join('|')}|data\\..{1,200})$`), 'must be a field or data.<key>')
-  .nullable();
+  .regex(
+    new RegExp(`^(${[...columnFields, ...consentFieldNames].join('|')}|data\\..{1,200})$`),
+    'must be a field or data.<key>',
+  );
+
+const consentTarget = z.strictObject({
+  field: z.enum(consentFieldNames),
+  words: z
+    .record(z.string().min(1).max(MAX_COLUMN_NAME), z.enum(consentStates).nullable())
+    .refine((words) => Object.keys(words).length <= MAX_WORDS, `must have at most ${MAX_WORDS} words`)
+    .optional()
+    .meta({ description: 'The meanings of words of the column; null: such a cell says nothing.' }),
+  invert: z.boolean().optional().meta({ description: 'Whether yes means no, and no means yes.' }),
+});
+
+const mappedTo = z.union([target, consentTarget]).nullable();
+/** What a column is mapped to. */
+export type MappedTo = z.output<typeof mappedTo>;
+
+/** What a whole file can be. Nothing in a file subscribes people who have opted out, so it is never a yes. */
+const wholeFileStates = consentStates.filter((state) => state !== 'subscribed') as [
+  Exclude<(typeof consentStates)[number], 'subscribed'>,
+];
 
 /** The options, as clients send them in JSON and as the import resource shows them. */
 export const importOptions = z.strictObject({
@@ -48,13 +91,14 @@ export const importOptions = z.strictObject({
     .default([])
     .meta({ description: 'Every contact of the file is added to these lists.' }),
   mapping: z
-    .record(z.string().max(MAX_COLUMN_NAME), target)
+    .record(z.string().max(MAX_COLUMN_NAME), mappedTo)
     .refine((mapping) => Object.keys(mapping).length <= MAX_MAPPED, `must have at most ${MAX_MAPPED} columns`)
     .default({})
     .meta({
       description:
         'The meaning of columns, by their names in the file: a field such as `email`, `data.<key>`, or null to ignore the ' +
-        'column. Other columns are recognized by their names.',
+        'column. A column about subscriptions can also be an object with the field, the meanings of its words, and ' +
+        '`invert`. Other columns are recognized by their names.',
     }),
   update_existing: z.boolean().default(true).meta({
     description: 'Whether rows change existing contacts. If false, such rows count as unchanged.',
@@ -62,6 +106,15 @@ export const importOptions = z.strictObject({
   subscribe: z.boolean().default(true).meta({
     description: 'Whether new contacts are subscribed. Addresses that have unsubscribed never are.',
   }),
+  status: z
+    .enum(wholeFileStates)
+    .nullable()
+    .default(null)
+    .meta({
+      description:
+        'What all people of the file are, such as `unsubscribed` for an export of unsubscribed people. Null: the columns ' +
+        'of the file say it.',
+    }),
   dry_run: z
     .boolean()
     .default(false)
@@ -125,6 +178,27 @@ const importError = z.object({
 });
 export type ImportError = z.infer<typeof importError>;
 
+const importColumn = z
+  .object({
+    name: z.string(),
+    used_as: z.string().nullable().meta({
+      description: 'A field, such as `email` or `unsubscribed_email`, or `data.<key>`. Null: it is ignored.',
+    }),
+    examples: z
+      .array(z.string())
+      .meta({ description: 'Up to three values of the first rows. Kept for 30 days.' }),
+    words: z.record(z.string(), z.enum(consentStates).nullable()).nullable().meta({
+      description:
+        'What words of a column about subscriptions mean, up to ten; null: such a cell says nothing.',
+    }),
+    ignored_because: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the column is ignored, or does not count as one about subscriptions.' }),
+  })
+  .meta({ id: 'ImportColumn' });
+export type ImportColumn = z.infer<typeof importColumn>;
+
 const when = z.iso.datetime().nullable();
 
 export const importResource = z
@@ -140,6 +214,10 @@ export const importResource = z
     unchanged_count: z.int(),
     duplicate_count: z.int().meta({ description: 'Rows whose address is in an earlier row.' }),
     failed_count: z.int(),
+    columns: z.array(importColumn).nullable().meta({
+      description:
+        'How each column is read, in the order of the file. Empty until the file has been looked through; null in lists.',
+    }),
     errors: z.array(importError).meta({ description: 'The first 100. Kept for 30 days.' }),
     errors_url: z
       .url()

@@ -1,5 +1,6 @@
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { Finder } from '../../platform/auth/tenant.ts';
+import { type OpenFile, readCsvHeader } from '../../platform/csv/inspect.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
@@ -7,9 +8,10 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { RemovalStep } from '../contacts/service.ts';
 import { requireLists } from '../lists/service.ts';
-import { ERROR_COLUMN } from './columns.ts';
+import { ERROR_COLUMN, missingColumns } from './columns.ts';
 import {
   cancelImport,
+  clearExamplesOf,
   countUnfinished,
   deleteErrorsOf,
   type FailedRecord,
@@ -36,6 +38,9 @@ const ERRORS_PAGE = { first: 50, rows: 1_000, bytes: 4 * 1024 * 1024 };
 /** Approximate number of characters in one piece of the response. */
 const PIECE_LENGTH = 64 * 1024;
 const MAX_FILENAME = 255;
+/** Maximum number of columns that an error names, and of their characters. */
+const MAX_NAMED_COLUMNS = 20;
+const MAX_NAMES_LENGTH = 500;
 const MEGABYTE = 1024 * 1024;
 /** The reconciler starts the workflow if the engine has not done so after this time. */
 const START_WITHIN_MS = 60_000;
@@ -49,7 +54,7 @@ const runningOf = (row: ImportRecord) => ({
 
 async function presentImports(
   db: Queryable,
-  rows: readonly ListedImport[],
+  rows: readonly (ListedImport | ImportRecord)[],
   publicUrl: string,
 ): Promise<Import[]> {
   const errors = await firstErrors(
@@ -60,7 +65,7 @@ async function presentImports(
   return rows.map((row) => presentImport(row, errors.get(row.id) ?? [], publicUrl));
 }
 
-async function presentOne(db: Queryable, row: ListedImport | null, publicUrl: string): Promise<Import> {
+async function presentOne(db: Queryable, row: ImportRecord | null, publicUrl: string): Promise<Import> {
   const [presented] = row ? await presentImports(db, [row], publicUrl) : [];
   if (!presented) throw notFound('import');
   return presented;
@@ -100,7 +105,7 @@ export interface ImportFile {
  */
 export async function createImport(
   trx: Queryable,
-  tenant: BrandScope,
+  tenant: BrandScope & Pick<Finder, 'someBrands'>,
   body: CreateImportBody,
   file: ImportFile,
   { publicUrl, quotaBytes }: { publicUrl: string; quotaBytes: number },
@@ -123,7 +128,11 @@ export async function createImport(
   const row = await insertImport(
     trx,
     tenant,
-    { resource, filename, options, storageKey: file.key, fileBytes: file.bytes },
+    {
+      ...{ resource, filename, options, storageKey: file.key, fileBytes: file.bytes },
+      // Suppressions are the account's, so that who sees some of its brands cannot import them.
+      maySuppress: tenant.someBrands !== true,
+    },
     expectedBy,
   );
   await appendToOutbox(trx, { kind: 'start', ...importStart(runningOf(row)) });
@@ -222,6 +231,33 @@ export async function failedRowsCsv(
   return pieces();
 }
 
-/** Clears a page of the failed rows with addresses of a deleted contact. @returns whether there may be more */
-export const forgetImportedContact: RemovalStep = async (trx, { brandId, addressKeys }, limit) =>
-  (await deleteErrorsOf(trx, brandId, addressKeys, limit)) === limit;
+/**
+ * Refuses a mapping of columns that the file does not have.
+ * @throws AppError validation_error
+ */
+export async function requireColumns(
+  open: OpenFile,
+  { mapping }: Pick<CreateImportBody['options'], 'mapping'>,
+): Promise<void> {
+  if (Object.keys(mapping).length === 0) return;
+  const header = await readCsvHeader(open);
+  // The import itself reports why a file cannot be read.
+  if (!header) return;
+  const missing = missingColumns(header, mapping);
+  if (missing.length === 0) return;
+  const found = `its columns are ${header.slice(0, MAX_NAMED_COLUMNS).join(', ')}`.slice(0, MAX_NAMES_LENGTH);
+  throw invalid(
+    Object.fromEntries(
+      missing.map((name) => [`options.mapping.${name}`, [`the file has no such column; ${found}`]]),
+    ),
+  );
+}
+
+/**
+ * Clears a page of the failed rows with addresses of a deleted contact, and the examples from its row.
+ * @returns whether there may be more
+ */
+export const forgetImportedContact: RemovalStep = async (trx, { brandId, addressKeys }, limit) => {
+  await clearExamplesOf(trx, brandId, addressKeys);
+  return (await deleteErrorsOf(trx, brandId, addressKeys, limit)) === limit;
+};

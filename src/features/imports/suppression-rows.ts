@@ -4,11 +4,29 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ImportRecord } from './model.ts';
 import type { ImportRow } from './rows.ts';
 
-interface SuppressionGiven {
+/** An address to suppress. */
+export interface SuppressionGiven {
   channel: Channel;
   key: string;
   reason: SuppressionReason;
   expires_at: string | null;
+}
+
+/** Suppresses addresses for the account. @returns those that change, with whether each is new */
+export async function suppress(
+  trx: Queryable,
+  { account_id: accountId }: Pick<ImportRecord, 'account_id'>,
+  given: readonly SuppressionGiven[],
+): Promise<Map<string, boolean>> {
+  const { rows } = await trx.query<{ address_key: string; is_new: boolean }>(
+    `${suppressionUpsertSql(`
+      select $1::bigint as account_id, i.key as address_key, i.channel, i.reason, null::text as source_provider,
+        null::text as diagnostic, i.expires_at
+      from json_to_recordset($2) as i (channel text, key text, reason text, expires_at timestamptz)`)}
+     returning s.address_key, s.created_at = now() as is_new`,
+    [accountId, JSON.stringify(given)],
+  );
+  return new Map(rows.map((row) => [row.address_key, row.is_new]));
 }
 
 /**
@@ -28,15 +46,7 @@ export async function importSuppressions(
       ...(active && phone !== null ? [{ channel: 'sms' as const, key: phone, ...common }] : []),
     ];
   });
-  const { rows: written } = await trx.query<{ address_key: string; is_new: boolean }>(
-    `${suppressionUpsertSql(`
-      select $1::bigint as account_id, i.key as address_key, i.channel, i.reason, null::text as source_provider,
-        null::text as diagnostic, i.expires_at
-      from json_to_recordset($2) as i (channel text, key text, reason text, expires_at timestamptz)`)}
-     returning s.address_key, s.created_at = now() as is_new`,
-    [record.account_id, JSON.stringify(given)],
-  );
-  const outcomes = new Map(written.map((row) => [row.address_key, row.is_new]));
+  const outcomes = await suppress(trx, record, given);
   return rows.map(({ email, phone }) => {
     const changes = [email?.key, phone].flatMap((key) => (key ? (outcomes.get(key) ?? []) : []));
     if (changes.includes(true)) return 'created';

@@ -125,6 +125,18 @@ function readBeginning(head: Buffer): Beginning {
   return { encoding, delimiter, isGuess: mark === null, from };
 }
 
+/** Reads the column names of a file without reading the rest. @returns null if it has none that can be read */
+export async function readCsvHeader(open: OpenFile): Promise<string[] | null> {
+  const head = await readHead(open);
+  if (isCompressed(head)) return null;
+  const { isGuess, from, ...dialect } = readBeginning(head);
+  const sample = createTextSample();
+  sample.add(head.subarray(from.offset));
+  const encoding = isGuess ? sample.encoding() : dialect.encoding;
+  const header = await readHeader(open, { ...dialect, encoding }, from);
+  return header && !header.problem ? header.fields : null;
+}
+
 /** Counts records, and recognizes the encoding at the same time. */
 async function count(open: OpenFile, beginning: Beginning, progress: () => void) {
   const { from, isGuess } = beginning;

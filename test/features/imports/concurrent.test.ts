@@ -103,7 +103,7 @@ it('continues if another transaction creates a contact between its look-up and i
   const contact = (key: string) => ({
     email: { address: key, key },
     ...{ phone: null, firstName: 'Ada', lastName: null, countryCode: null, source: null },
-    ...{ subscribed: { email: null, phone: null }, data: null },
+    ...{ subscribed: { email: null, phone: null }, optedInAt: { email: null, phone: null }, data: null },
   });
   const deps = importDeps(api);
   const options = { updateExisting: true, subscribe: true, source: 'import', importId: 1 };

@@ -1,4 +1,4 @@
-// An import creates and updates contacts, never changes an existing subscription, and reports each failed row.
+// An import creates and updates contacts, gives no existing contact a subscription, and reports each failed row.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut, recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
@@ -82,7 +82,7 @@ describe('an import of contacts', () => {
     expect(rows).toEqual([{ at: true, source: 'import' }]);
   });
 
-  it('never changes the subscription of an existing contact', async () => {
+  it('never subscribes an existing contact, and unsubscribes it by a no', async () => {
     await addContact({ email: 'out@example.com', email_subscribed: false });
     await addContact({ email: 'in@example.com', email_subscribed: true });
     const done = await importFile(api, {
@@ -91,24 +91,29 @@ describe('an import of contacts', () => {
     expect(countsOf(done)).toEqual([0, 2, 0, 0, 0]);
     expect(await contacts('email_subscribed, first_name')).toEqual([
       [false, 'Otto'],
-      [true, 'Ina'],
+      [false, 'Ina'],
     ]);
   });
 
-  it('keeps the subscription when it replaces a number, and opts the new number out if the old one was', async () => {
-    const phones = { out: '+14155550126', in: '+14155550127' };
+  it('keeps the subscription when it replaces a number unless the row says no, and opts the new number out if the old one was', async () => {
+    const phones = { out: '+14155550126', in: '+14155550127', no: '+14155550129' };
     await addContact({ email: 'out@example.com', phone: '+14155550123', phone_subscribed: false });
     await addContact({ email: 'in@example.com', phone: '+14155550124', phone_subscribed: true });
-    await importFile(api, {
-      file: `email,phone,subscribed\nout@example.com,${phones.out},yes\nin@example.com,${phones.in},no\n`,
-    });
+    await addContact({ email: 'no@example.com', phone: '+14155550128', phone_subscribed: true });
+    const rows = [
+      `out@example.com,${phones.out},yes`,
+      `in@example.com,${phones.in},`,
+      `no@example.com,${phones.no},no`,
+    ];
+    await importFile(api, { file: ['email,phone,subscribed', ...rows].join('\n') });
     expect(await contacts('phone, phone_subscribed')).toEqual([
       [phones.out, false],
       [phones.in, true],
+      [phones.no, false],
     ]);
     const optedOut = (address: string) =>
       isOptedOut(pool(), keyring, { brandId: api.brandId, channel: 'sms', address });
-    expect([await optedOut(phones.out), await optedOut(phones.in)]).toEqual([true, false]);
+    expect(await Promise.all(Object.values(phones).map(optedOut))).toEqual([true, false, true]);
   });
 
   it('does not subscribe an address that has unsubscribed from the brand', async () => {

@@ -1,5 +1,6 @@
 // The size of a failed row includes everything that is stored of it.
 import { expect, it } from '@jest/globals';
+import { silent } from '../../../src/features/imports/consent/read-consent.ts';
 import { reportOf } from '../../../src/features/imports/failed-rows.ts';
 import type { ImportRecord } from '../../../src/features/imports/model.ts';
 import type { FailedRow } from '../../../src/features/imports/rows.ts';
@@ -11,6 +12,7 @@ const row: FailedRow = {
   fields: ['bad'],
   email: null,
   phone: null,
+  consent: silent,
   problem: { code: 'invalid_email', message: 'is wrong', column: null },
 };
 const bytesOf = (more: Partial<FailedRow>) => reportOf(record, [{ ...row, ...more }], 1_000_000).bytes;

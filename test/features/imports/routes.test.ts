@@ -79,7 +79,10 @@ describe('POST /imports', () => {
       failed_count: 0,
       errors: [],
       errors_url: null,
-      options: { list_ids: [], mapping: {}, update_existing: true, subscribe: true, dry_run: true },
+      options: {
+        ...{ list_ids: [], mapping: {}, update_existing: true, subscribe: true, status: null, dry_run: true },
+      },
+      columns: [],
       created_at: expect.any(String),
       started_at: null,
       finished_at: null,
