@@ -13,6 +13,14 @@ const importErrors = batchTask(
   (_deps, asOf) => daysBefore(asOf, ERROR_DAYS),
 );
 
+/** Clears old examples, because they contain addresses, too. */
+const importExamples = batchTask(
+  'import_examples',
+  `update imports set examples = null, example_keys = null where id = any(array(
+     select id from imports where examples is not null and created_at < $1 limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, ERROR_DAYS),
+);
+
 /** A contact that changes at the moment when its import ends leaves claims that nothing else removes. */
 const importAddresses = batchTask(
   'import_addresses',
@@ -24,6 +32,7 @@ const importAddresses = batchTask(
 export const importsUpkeep: Upkeep = {
   tasks: [
     importErrors,
+    importExamples,
     importAddresses,
     orphanedFilesTask('orphaned_imports', {
       kind: 'imports',

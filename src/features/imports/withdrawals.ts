@@ -50,9 +50,11 @@ export async function suppressReported(
 ): Promise<void> {
   if (!record.may_suppress) return;
   const given = rows.filter(stopsMailOf).flatMap((row) =>
-    [...addressesOf(row)].flatMap(({ channel, key, state }): SuppressionGiven[] => {
-      if (state !== 'bounced' && state !== 'complained') return [];
-      return [{ channel, key, reason: state === 'bounced' ? 'hard_bounce' : 'complaint', expires_at: null }];
+    [...addressesOf(row)].flatMap(({ channel, key, reported }): SuppressionGiven[] => {
+      if (reported === null) return [];
+      return [
+        { channel, key, reason: reported === 'bounced' ? 'hard_bounce' : 'complaint', expires_at: null },
+      ];
     }),
   );
   if (given.length > 0) await suppress(trx, record, given);

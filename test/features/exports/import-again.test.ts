@@ -6,13 +6,14 @@ import { readColumns } from '../../../src/features/imports/columns.ts';
 const used = (header: string[]) =>
   readColumns(header, 'contacts', {}).flatMap(({ use }) => {
     if (use === null) return [];
+    if ('consent' in use) return [`${use.consent.kind} ${use.consent.channel}`];
     return 'field' in use ? [use.field] : [`data.${use.data}`];
   });
 
 it('imports an exported file of contacts with its fields and data, and nothing else', () => {
   expect(used(contactHeader(['id', 'plan']))).toEqual([
     ...['email', 'phone', 'first_name', 'last_name', 'country_code', 'source'],
-    ...['subscribed_email', 'subscribed_phone', 'data.id', 'data.plan'],
+    ...['positive email', 'positive phone', 'data.id', 'data.plan'],
   ]);
 });
 

@@ -260,6 +260,8 @@ const known: Readonly<Record<ConsentKind, Headings>> = {
       ],
       ...[
         'unsubemailid',
+        'optoutnl',
+        'optoutsubtype',
         'consentwithdrawnat',
         'consentrevokedat',
         'abmeldedatum',
@@ -322,6 +324,8 @@ const byHeading = new Map(
 /** Headings that would look like consent, and are not: they are about what somebody pays for, or other channels. */
 const OTHERS = [
   'activesubscription',
+  // Mailchimp: what people may be contacted by, of those who are subscribed
+  'marketingpermissions',
   'consenttotrack',
   'emailmarketingconsentmethod',
   'emailmarketingconsentoptinlevel',
@@ -335,7 +339,7 @@ const INVERSE =
   /unsub|opt(?:ed)? ?out|blacklist|blocklist|suppress|do ?not|exclu|revoked|withdrawn|abgemeldet|abbestell|widerr|désinscri|desinscri|désabonn|desabonn|desuscri|disiscri|descadast|baja|afgemeld|uitgeschreven/;
 /** Words of headings about something else that belongs to a subscription: what it costs, or where it came from. */
 const DETAILS =
-  /\b(?:id|ids|uuid|url|uri|link|href|page|ip|plan|tier|price|amount|currency|interval|period|count|number|total|quantity|mrr|ltv|renewal|renews?|trial|card|payment|paid|stripe|product|name|names|title|text|version|source|method|form|medium|level|language|locale|token|key|hash|lists?|groups?|topics?|interests?|tags?|country|legal|basis|start|end|ends|expires?|expiry|push|whatsapp|fax|frequency|created|updated)\b/;
+  /\b(?:id|ids|uuid|url|uri|link|href|page|ip|plan|tier|price|amount|currency|interval|period|count|number|total|quantity|mrr|ltv|renewal|renews?|trial|card|payment|paid|stripe|product|name|names|title|text|version|source|method|form|medium|level|type|mode|category|preferences?|tracking|track|cookies?|language|locale|token|key|hash|lists?|groups?|topics?|interests?|tags?|country|legal|basis|start|end|ends|expires?|expiry|push|whatsapp|fax|frequency|created|updated)\b/;
 const PHONE = /\b(?:sms|text|texts|phone|mobile)\b/;
 const EMAIL = /e-?mails?|newsletter|mailing/;
 

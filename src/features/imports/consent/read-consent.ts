@@ -6,6 +6,8 @@ import type { ConsentState } from './words.ts';
 export interface ChannelConsent {
   /** Null: nothing, so that the options decide. */
   state: ConsentState | null;
+  /** What suppresses the address, even if the row says more than that. */
+  reported: 'bounced' | 'complained' | null;
   /** When the person opted out; null: unknown. */
   optedOutAt: Date | null;
   /** When the person opted in; null: unknown. */
@@ -21,7 +23,7 @@ export interface ConsentCell {
   column: string;
 }
 
-const SILENT: ChannelConsent = { state: null, optedOutAt: null, optedInAt: null };
+const SILENT: ChannelConsent = { state: null, reported: null, optedOutAt: null, optedInAt: null };
 /** What a row without columns about subscriptions says. */
 export const silent: RowConsent = { email: SILENT, phone: SILENT };
 
@@ -54,7 +56,10 @@ export function readConsent(
   const now = Date.now();
   const row: RowConsent = { email: { ...SILENT }, phone: { ...SILENT } };
   const says = (channel: 'email' | 'phone', state: ConsentState | null, of: ConsentChannel) => {
-    row[channel].state = strictest(row[channel].state, forChannel(state, channel, of));
+    const own = forChannel(state, channel, of);
+    const consent = row[channel];
+    consent.state = strictest(consent.state, own);
+    if (own === 'complained' || (own === 'bounced' && consent.reported === null)) consent.reported = own;
   };
   for (const cell of cells) {
     const { channel: of, kind } = cell.use;

@@ -2,6 +2,7 @@
 
 const ISO =
   /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?)?\s*(?:Z|UTC|GMT|([+-]\d{2}):?(\d{2})?)?$/i;
+const COMPACT = /^(\d{4})(\d{2})(\d{2})T?(\d{2})(\d{2})(\d{2})Z?$/;
 const DAY_FIRST = /^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ ,T]+(\d{1,2}):(\d{2})(?::(\d{2}))?)?$/;
 const SLASHES = /^\d{1,2}[/-]\d{1,2}[/-]\d{2,4}(?:[ ,T]+\d{1,2}:\d{2}(?::\d{2})?\s*(?:am|pm)?)?$/i;
 const MONTH_NAME =
@@ -38,6 +39,8 @@ export function readTime(given: string): Date | null | undefined {
   if (EPOCH.test(text)) return new Date(Number(text) * (text.length === 10 ? 1_000 : 1));
   const iso = ISO.exec(text);
   if (iso) return fromIso(iso);
+  const compact = COMPACT.exec(text);
+  if (compact) return utc(compact.slice(1, 4), compact.slice(4));
   const dots = DAY_FIRST.exec(text);
   if (dots) return utc([dots[3], dots[2], dots[1]], dots.slice(4, 7));
   if (SLASHES.test(text)) return null;

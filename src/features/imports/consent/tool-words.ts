@@ -22,7 +22,7 @@ export const toolWords: Readonly<Record<string, WordTable>> = {
   },
   // help.klaviyo.com: consent in profiles; reasons of suppressions
   Klaviyo: {
-    subscribed: ['subscribed'],
+    subscribed: ['subscribed', 'subscribe'],
     never_subscribed: ['neversubscribed', 'notsubscribed', 'nonsubscribed'],
     bounced: ['hardbounce', 'hardbounced', 'invalidemail', 'bounced'],
     unsubscribed: [
@@ -219,5 +219,21 @@ export const toolWords: Readonly<Record<string, WordTable>> = {
     bounced: ['bounced', 'hardbounced'],
     unsubscribed: ['unsubscribed', 'removed', 'archived'],
     complained: ['complained', 'spamreported', 'spam'],
+  },
+  // keila.io/docs: status of a contact
+  Keila: { subscribed: ['active'], bounced: ['unreachable'], unsubscribed: ['unsubscribed'] },
+  // experienceleague.adobe.com: newsletter subscribers of Magento
+  Magento: {
+    subscribed: ['subscribed'],
+    pending: ['notactivated', 'notactive', 'unconfirmed'],
+    unsubscribed: ['unsubscribed'],
+  },
+  // developer.dotdigital.com: status of a contact
+  Dotdigital: {
+    subscribed: ['subscribed', 'softbounced'],
+    pending: ['pendingoptin'],
+    bounced: ['hardbounced'],
+    unsubscribed: ['unsubscribed', 'mailblocked', 'suppressed', 'globallysuppressed', 'deleted'],
+    complained: ['ispcomplained', 'directcomplaint'],
   },
 };

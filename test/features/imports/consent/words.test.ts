@@ -72,6 +72,12 @@ describe('a column of', () => {
     ['Mailjet', 'IsExcludedFromCampaigns', 'true', ['all', 'unsubscribed']],
     ['Segment', 'email_subscription_status', 'did-not-subscribe', ['email', 'never_subscribed']],
     ['Teachable', 'Unsubscribe from Marketing Emails', 'Yes', ['email', 'unsubscribed']],
+    ['Klaviyo, to import', 'Email Marketing Consent', 'Subscribe', ['email', 'subscribed']],
+    ['Toastmasters', 'OptOut Email', 'Opted-out', ['email', 'unsubscribed']],
+    ['MailUp', 'OptOut_Date', '20110122T111244', ['all', 'unsubscribed']],
+    ['MailUp', 'optout_nl', '161', ['all', 'unsubscribed']],
+    ['rasa.io', 'Unsubscribe Reason', 'CSV', ['all', 'unsubscribed']],
+    ['Dotdigital', 'Email status', 'IspComplained', ['email', 'complained']],
     ['an address book', 'Abgemeldet am', '31.01.2024', ['all', 'unsubscribed']],
     ['an address book', 'Werbeeinwilligung', 'nein', ['all', 'unsubscribed']],
     ['an address book', 'Désinscrit', 'oui', ['all', 'unsubscribed']],
@@ -131,6 +137,8 @@ describe('the words of an ambiguous column', () => {
     ['Buttondown', { regular: null, unactivated: 'pending', undeliverable: 'bounced' }],
     ['The Newsletter Plugin', { c: null, u: 'unsubscribed', b: 'bounced' }],
     ['Sendy', { subscribed: null, softbounced: null, markedasspam: 'complained' }],
+    ['Keila', { active: null, unreachable: 'bounced', unsubscribed: 'unsubscribed' }],
+    ['Magento', { subscribed: null, notactivated: 'pending' }],
     ['no tool', null],
   ])('are those of %s', (_tool, words) => {
     expect(fitTool('Status', words ? Object.keys(words) : ['active', 'vip'])).toEqual(words);
