@@ -197,6 +197,33 @@ describe('imports', () => {
     expect(failed).toContain('not an address,Nobody,y,');
     expect(failed).not.toContain('erik@example.com');
   });
+
+  it('shows how the columns are read before anything is imported, and leaves alone who said no', async () => {
+    const file =
+      'Email,Accepts Email Marketing,Type\nno.thanks@example.com,no,gold\nyes.please@example.com,yes,new\n';
+    await stage().open(page, '/imports/new');
+    await page
+      .getByLabel('CSV file')
+      .setInputFiles({ name: 'shop.csv', mimeType: 'text/csv', buffer: Buffer.from(file) });
+    await click('Check the file');
+    const read = page.getByRole('table', { name: 'How the columns are read' });
+    const rowOf = (name: string) => read.getByRole('row').filter({ hasText: name });
+    await rowOf('Accepts Email Marketing').getByText('no: unsubscribed, yes: subscribed').waitFor();
+    await rowOf('Type').getByText('data.Type').waitFor();
+    await page.getByText('2 contacts or suppressions would be new').waitFor();
+    await checkAccessibility(page);
+    expect((await get('/contacts?email=no.thanks@example.com')).list).toEqual([]);
+    await click('Import');
+    await page.getByRole('heading', { level: 1, name: 'shop.csv' }).waitFor();
+    await page.getByText('completed', { exact: true }).waitFor();
+    await rowOf('Accepts Email Marketing').waitFor();
+    expect((await get('/contacts?email=no.thanks@example.com')).list).toMatchObject([
+      { subscribed_email: false },
+    ]);
+    expect((await get('/contacts?email=yes.please@example.com')).list).toMatchObject([
+      { subscribed_email: true },
+    ]);
+  });
 });
 
 describe('exports', () => {

@@ -15,6 +15,7 @@ import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
+import { ColumnsRead } from './columns-read.tsx';
 
 type Import = Schemas['Import'];
 
@@ -34,6 +35,7 @@ export function ImportPage() {
           </PageHeader>
           <State run={run} />
           <FailedRows run={run} />
+          <Columns run={run} />
           <Options run={run} />
         </>
       )}
@@ -137,10 +139,28 @@ function FailedRows({ run }: { run: Import }) {
   );
 }
 
+function Columns({ run: { columns } }: { run: Import }) {
+  if (columns === null || columns.length === 0) return null;
+  return (
+    <Card title="Columns">
+      <p className="muted">
+        If a column is read wrongly, import the file again and choose its meaning: those who said no are then
+        unsubscribed.
+      </p>
+      <ColumnsRead columns={columns} />
+    </Card>
+  );
+}
+
+const textOf = (to: Import['options']['mapping'][string]) => {
+  if (to === null) return 'ignored';
+  return typeof to === 'string' ? to : `${to.field}${to.invert === true ? ', inverted' : ''}`;
+};
+
 function Options({ run: { resource, options, ...run } }: { run: Import }) {
   const lists = useListChoices();
   const nameOf = (id: number) => labelOf(lists, id, `List ${id}`);
-  const mapped = Object.entries(options.mapping).map(([name, field]) => `${name}: ${field ?? 'ignored'}`);
+  const mapped = Object.entries(options.mapping).map(([name, field]) => `${name}: ${textOf(field)}`);
   const yesNo = (value: boolean) => (value ? 'yes' : 'no');
   return (
     <Card title="How it was imported">
@@ -153,6 +173,7 @@ function Options({ run: { resource, options, ...run } }: { run: Import }) {
                 ['Lists', options.list_ids.map(nameOf).join(', ')],
                 ['Change existing contacts', yesNo(options.update_existing)],
                 ['Subscribe new contacts', yesNo(options.subscribe)],
+                ['All people of the file', options.status?.replaceAll('_', ' ') ?? 'as its columns say'],
               ] as const)
             : []),
           ['Created', <Time key="created" at={run.created_at} full />],

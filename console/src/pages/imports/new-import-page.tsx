@@ -1,4 +1,4 @@
-import { useState, type SubmitEvent } from 'react';
+import { useState, type MouseEvent, type SubmitEvent } from 'react';
 import { useListChoices } from '../../api/audience.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
@@ -9,6 +9,7 @@ import { Checkbox, Field, Select, TextInput } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
+import { CheckedFile } from './checked-file.tsx';
 import { ColumnMapping, type Mapping } from './column-mapping.tsx';
 import { readColumns, type CsvColumn } from './csv-header.ts';
 
@@ -30,6 +31,15 @@ const RESOURCES: readonly { value: Resource; label: string }[] = [
   { value: 'contacts', label: 'Contacts' },
   { value: 'suppressions', label: 'Suppressions' },
 ];
+
+/** What all people of the file may be. */
+const STATES = [
+  { value: 'unsubscribed', label: 'Unsubscribed' },
+  { value: 'never_subscribed', label: 'Never subscribed' },
+  { value: 'pending', label: 'Waiting for confirmation' },
+  { value: 'bounced', label: 'Bounced' },
+  { value: 'complained', label: 'Complained about spam' },
+] as const;
 
 /** Sends the file as a form, as `curl -F` does. */
 const send = ({ file, resource, options }: Wanted, key: string) =>
@@ -71,54 +81,54 @@ function ImportForm() {
     fields: ['file', 'options'],
     onDone: ({ id }) => open(`/imports/${id}`),
   });
+  const [checkedId, setCheckedId] = useState<number | null>(null);
+  const check = useAction({
+    work: send,
+    refresh: ['imports'],
+    fields: ['file', 'options'],
+    onDone: ({ id }) => setCheckedId(id),
+  });
   const choose = async (file: File | undefined) => {
     setMapping({});
     setChosen(file ? { file, columns: await readColumns(file) } : null);
   };
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    if (!chosen) return;
-    const form = new FormData(event.currentTarget);
-    const options = {
+  const optionsOf = (element: HTMLFormElement): Options => {
+    const form = new FormData(element);
+    return {
       ...(resource === 'contacts'
         ? {
             list_ids: form.getAll('list_ids').map(Number),
             update_existing: form.has('update_existing'),
             subscribe: form.has('subscribe'),
+            status: STATES.find(({ value }) => value === form.get('status'))?.value ?? null,
           }
         : {}),
       mapping,
       dry_run: form.has('dry_run'),
     };
-    start.run({ file: chosen.file, resource, options });
+  };
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (chosen) start.run({ file: chosen.file, resource, options: optionsOf(event.currentTarget) });
+  };
+  const checkFile = ({ currentTarget: { form } }: MouseEvent<HTMLButtonElement>) => {
+    if (!chosen || form?.reportValidity() !== true) return;
+    setCheckedId(null);
+    check.run({ file: chosen.file, resource, options: { ...optionsOf(form), dry_run: true } });
   };
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={submit} onChange={() => setCheckedId(null)}>
       {start.fault !== null && <Notice tone="bad">{start.fault}</Notice>}
-      <Card title="File">
-        <Field label="What the rows are">
-          <Select
-            value={resource}
-            options={RESOURCES}
-            onChange={(event) => {
-              setMapping({});
-              setResource(event.target.value === 'suppressions' ? 'suppressions' : 'contacts');
-            }}
-          />
-        </Field>
-        <Field
-          label="CSV file"
-          hint="Up to 1 GB, with a header row. Commas, semicolons or tabs; the encoding is detected."
-          error={start.errorOf('file')}
-        >
-          <TextInput
-            type="file"
-            accept=".csv,.tsv,.txt,text/csv"
-            required
-            onChange={(event) => void choose(event.target.files?.[0])}
-          />
-        </Field>
-      </Card>
+      {check.fault !== null && <Notice tone="bad">{check.fault}</Notice>}
+      <FileInputs
+        resource={resource}
+        errors={[...start.errorOf('file'), ...check.errorOf('file')]}
+        onResource={(next) => {
+          setMapping({});
+          setResource(next);
+        }}
+        onFile={(file) => void choose(file)}
+      />
       {chosen && (
         <Card title="Columns">
           <p className="muted">
@@ -134,13 +144,55 @@ function ImportForm() {
           />
         </Card>
       )}
-      <OptionInputs resource={resource} errors={start.errorOf('options')} />
+      <OptionInputs resource={resource} errors={[...start.errorOf('options'), ...check.errorOf('options')]} />
+      {checkedId !== null && <CheckedFile id={checkedId} />}
       <div className="actions">
+        <Button busy={check.busy} disabled={!chosen} onClick={checkFile}>
+          {check.busy ? 'Uploading…' : 'Check the file'}
+        </Button>
         <Button type="submit" kind="primary" busy={start.busy} disabled={!chosen}>
           {start.busy ? 'Uploading…' : 'Import'}
         </Button>
       </div>
     </form>
+  );
+}
+
+function FileInputs({
+  resource,
+  errors,
+  onResource,
+  onFile,
+}: {
+  resource: Resource;
+  errors: readonly string[];
+  onResource: (next: Resource) => void;
+  onFile: (file: File | undefined) => void;
+}) {
+  return (
+    <Card title="File">
+      <Field label="What the rows are">
+        <Select
+          value={resource}
+          options={RESOURCES}
+          onChange={(event) =>
+            onResource(event.target.value === 'suppressions' ? 'suppressions' : 'contacts')
+          }
+        />
+      </Field>
+      <Field
+        label="CSV file"
+        hint="Up to 1 GB, with a header row. Commas, semicolons or tabs; the encoding is detected."
+        error={errors}
+      >
+        <TextInput
+          type="file"
+          accept=".csv,.tsv,.txt,text/csv"
+          required
+          onChange={(event) => onFile(event.target.files?.[0])}
+        />
+      </Field>
+    </Card>
   );
 }
 
@@ -171,6 +223,12 @@ function OptionInputs({ resource, errors }: { resource: Resource; errors: readon
             label="Subscribe new contacts"
             hint="Only if they have asked for your mail. Addresses that have unsubscribed never are."
           />
+          <Field
+            label="All people of the file are"
+            hint="For a file of unsubscribed people that has no column that says so."
+          >
+            <Select name="status" options={[{ value: '', label: 'As its columns say' }, ...STATES]} />
+          </Field>
         </>
       )}
       <Checkbox

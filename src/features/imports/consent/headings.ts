@@ -12,7 +12,7 @@ export type ConsentChannel = 'all' | 'email' | 'phone';
  * - `ambiguous`: about consent only if all words are those of one tool's states.
  * - `bounced`, `complained`: yes, a date or another text says so.
  * - `opted_out`: any text but a no says so, such as a date or a reason.
- * - `opted_in_at`: the time of the opt-in, which alone subscribes nobody.
+ * - `opted_in_at`: the time of the opt-in, which does not subscribe by itself.
  */
 export type ConsentKind =
   'positive' | 'inverse' | 'confirmed' | 'ambiguous' | 'bounced' | 'complained' | 'opted_out' | 'opted_in_at';
@@ -321,7 +321,7 @@ const byHeading = new Map(
   ),
 );
 
-/** Headings that would look like consent, and are not: they are about what somebody pays for, or other channels. */
+/** Headings that would look like consent, and are not: they are about what people pay for, or other channels. */
 const OTHERS = [
   'activesubscription',
   // Mailchimp: what people may be contacted by, of those who are subscribed
