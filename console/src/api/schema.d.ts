@@ -10080,6 +10080,26 @@ export interface operations {
                     data?: {
                         [key: string]: unknown;
                     };
+                    subscribed_email?: boolean | null;
+                    subscribed_phone?: boolean | null;
+                    channels?: {
+                        contact_id?: unknown;
+                        verified?: unknown;
+                        opt_in_at?: unknown;
+                        opt_out_at?: unknown;
+                        sent_count?: unknown;
+                        fail_count?: unknown;
+                        created_at?: unknown;
+                        updated_at?: unknown;
+                        id?: number | null;
+                        /** @enum {string|null} */
+                        kind?: "email" | "phone" | null;
+                        value?: string | null;
+                        subscribed?: boolean | null;
+                        data?: {
+                            [key: string]: unknown;
+                        } | null;
+                    }[] | null;
                     list_ids?: number[];
                     channels_attributes?: {
                         /** @enum {string} */
@@ -10240,6 +10260,26 @@ export interface operations {
                     data?: {
                         [key: string]: unknown;
                     };
+                    subscribed_email?: boolean | null;
+                    subscribed_phone?: boolean | null;
+                    channels?: {
+                        contact_id?: unknown;
+                        verified?: unknown;
+                        opt_in_at?: unknown;
+                        opt_out_at?: unknown;
+                        sent_count?: unknown;
+                        fail_count?: unknown;
+                        created_at?: unknown;
+                        updated_at?: unknown;
+                        id?: number | null;
+                        /** @enum {string|null} */
+                        kind?: "email" | "phone" | null;
+                        value?: string | null;
+                        subscribed?: boolean | null;
+                        data?: {
+                            [key: string]: unknown;
+                        } | null;
+                    }[] | null;
                     list_ids?: number[];
                     channels_attributes?: {
                         id?: number;

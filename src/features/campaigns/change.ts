@@ -4,11 +4,13 @@ import { AppError, invalid, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Copied } from '../../platform/input/read-only.ts';
 import type { IfMatch } from '../../platform/db/revisions.ts';
 import { needsApproval } from '../accounts/service.ts';
 import { applyChanges, type Changes } from './apply.ts';
 import { beginAtOf, type CheckDeps, makePins, type Prepared, pinContent, requireSender } from './checks.ts';
 import { type CampaignRow, updateCampaign } from './model.ts';
+import { requireCopy } from './presenter.ts';
 import { repinAll, repinContent } from './pins.ts';
 import type { ChangeCampaignBody } from './schema.ts';
 import { campaignTransitions, pauseCampaign, rescheduleCampaign, resumeCampaign } from './transitions.ts';
@@ -89,6 +91,8 @@ function changeStatus(
 
 export interface RequestedChange {
   body: ChangeCampaignBody;
+  /** By default none. */
+  copied?: Copied;
   /** From `prepareRequest`. */
   prepared: Prepared | null;
   ifMatch: IfMatch;
@@ -103,10 +107,11 @@ export async function changeCampaign(
   deps: CheckDeps,
   tenant: Tenant,
   id: number,
-  { body, prepared, ifMatch }: RequestedChange,
+  { body, copied, prepared, ifMatch }: RequestedChange,
 ): Promise<CampaignRow> {
   const locked = await lockForRequest(trx, tenant, id, ifMatch);
   for (const status of [locked.status, body.status]) requireDraftOfTestKey(tenant, status, 'campaigns');
+  if (copied) await requireCopy(trx, locked, copied);
   requireSameSender(locked, body.template_attributes);
   const applied = await applyChanges(trx, tenant, locked, body);
   let { row } = applied;

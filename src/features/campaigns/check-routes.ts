@@ -3,6 +3,8 @@ import { checkCampaign } from './check-unsaved.ts';
 import type { Shared } from './requests.ts';
 import { campaignCheck, campaignParams, campaignReadOnlyFields, checkCampaignBody } from './schema.ts';
 
+import { campaignTwins } from './twins.ts';
+
 /** `POST /v1/my/campaigns/{id}/check`, for editors. */
 export function createCheckRoute({ deps }: Shared): RouteDefinition {
   return defineRoute({
@@ -22,11 +24,12 @@ export function createCheckRoute({ deps }: Shared): RouteDefinition {
     body: checkCampaignBody,
     bodyOptional: true,
     readOnlyFields: campaignReadOnlyFields,
+    twins: campaignTwins,
     responses: { 200: { description: 'The problems; none if it can be sent.', schema: campaignCheck } },
     errors: ['forbidden', 'invalid_transition', 'unavailable'],
-    handler: async ({ tenant, params, body }) => ({
+    handler: async ({ tenant, params, body, copied }) => ({
       status: 200,
-      body: await checkCampaign(deps, tenant, params.id, body),
+      body: await checkCampaign(deps, tenant, params.id, body, copied),
     }),
   });
 }

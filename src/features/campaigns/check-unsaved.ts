@@ -2,10 +2,12 @@
 import { AppError, type ValidationErrors } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { inPreparedTransaction } from '../../platform/db/queryable.ts';
+import type { Copied } from '../../platform/input/read-only.ts';
 import { type AccountRules, needsApproval } from '../accounts/service.ts';
 import { applyChanges } from './apply.ts';
 import { type CheckDeps, makePins, ownFields, type Prepared, requireSender } from './checks.ts';
 import { lockForRequest, requireCampaign } from './find.ts';
+import { requireCopy } from './presenter.ts';
 import type { CampaignCheck, CheckCampaignBody } from './schema.ts';
 import { prepareRequest } from './send.ts';
 import { senderText } from './sender.ts';
@@ -56,16 +58,18 @@ async function findErrors(work: Promise<never>): Promise<ValidationErrors> {
 
 /**
  * Finds everything for which a send of the campaign with the given changes would be refused.
- * @throws AppError not_found, forbidden, test_key, invalid_transition, unavailable
+ * @throws AppError not_found, validation_error (fields that a PATCH would refuse), forbidden, test_key, invalid_transition, unavailable
  */
 export async function checkCampaign(
   deps: CheckDeps,
   tenant: Tenant,
   id: number,
   body: CheckCampaignBody,
+  copied: Copied,
 ): Promise<CampaignCheck> {
   const before = await requireCampaign(deps.pool, tenant, id);
   campaignTransitions.requireAllowed(before, 'send');
+  await requireCopy(deps.pool, before, copied);
   const account = await requireSender(deps.pool, tenant);
   const prepared = (await prepareRequest(deps, tenant, before, { ...body, status: 'active' })) as Prepared;
   let sender: string | null = null;

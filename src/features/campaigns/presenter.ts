@@ -1,5 +1,6 @@
 import { campaignCounts, type CampaignCounts, countsOfLastLook, NO_RECIPIENTS } from './campaign-counts.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import type { Copied } from '../../platform/input/read-only.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';
 import { filtersOf } from './audience.ts';
@@ -117,4 +118,11 @@ export async function presentCampaign(
 ): Promise<Campaign> {
   const [fields] = await presentCampaigns(db, [row], settings, campaignCounts);
   return { ...(fields as CampaignFields), ...(await presentContent(db, row)) };
+}
+
+/** Refuses edits of what only `trigger_attributes` and `template_attributes` change. @throws AppError validation_error */
+export async function requireCopy(db: Queryable, row: CampaignRow, copied: Copied): Promise<void> {
+  if (copied.names.length === 0) return;
+  const content = copied.names.some((name) => name !== 'trigger') ? await presentContent(db, row) : {};
+  copied.requireUnchanged({ trigger: presentTrigger(row), ...content });
 }

@@ -29,6 +29,7 @@ import {
   listCampaignsQuery,
   sendCampaignBody,
 } from './schema.ts';
+import { campaignTwins as twins } from './twins.ts';
 import {
   cancel,
   changeCampaign,
@@ -128,6 +129,7 @@ function createRoute(shared: Shared): RouteDefinition {
     etag: 'shown',
     body: createCampaignBody,
     readOnlyFields,
+    twins,
     responses: { 201: { description: 'The campaign.', schema: campaignSchema } },
     errors: sendErrors,
     prepare: ({ tenant, body }) => prepareRequest(deps, tenant, null, body),
@@ -175,13 +177,19 @@ function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
     params: campaignParams,
     body: changeCampaignBody,
     readOnlyFields,
+    twins,
     responses: { 200: { description: 'The changed campaign.', schema: campaignSchema } },
     errors: [...sendErrors, 'conflict'],
-    async handler({ tenant, params, body, ifMatch }) {
+    async handler({ tenant, params, body, copied, ifMatch }) {
       const before = await requireCampaign(pool, tenant, params.id);
       const prepared = await prepareRequest(deps, tenant, before, body);
       const { row, shown } = await inPreparedTransaction(pool, async (trx) => {
-        const changed = await changeCampaign(trx, deps, tenant, params.id, { body, prepared, ifMatch });
+        const changed = await changeCampaign(trx, deps, tenant, params.id, {
+          body,
+          copied,
+          prepared,
+          ifMatch,
+        });
         return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
       });
       wake(waker, row);

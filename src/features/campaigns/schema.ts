@@ -194,7 +194,7 @@ const triggerData = openObject(knownTriggerData, (value) => {
   return Object.fromEntries(known);
 });
 
-const triggerAttributes = z
+export const triggerAttributes = z
   .strictObject({
     event: oneLine(MAX_EVENT).nullish().meta({ description: 'Stored; it does not send a campaign.' }),
     contact_list_id: id.nullish(),

@@ -7,7 +7,8 @@ import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
-import { parseWith, withoutReadOnly } from '../../platform/input/validation.ts';
+import { withoutReadOnly } from '../../platform/input/read-only.ts';
+import { parseWith } from '../../platform/input/validation.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { ensureContacts } from '../contacts/service.ts';
 import {
@@ -86,7 +87,7 @@ function trackRoute(events: EventService): RouteDefinition {
 /** The body's schema leaves an item unparsed if it is invalid or has read-only fields. */
 function batchItem(item: unknown): BatchItem {
   if (item instanceof ParsedEvent) return { body: item.body };
-  const parsed = parseWith(trackEventBody, withoutReadOnly(item, eventReadOnlyFields), 'field');
+  const parsed = parseWith(trackEventBody, withoutReadOnly(item, eventReadOnlyFields).writable, 'field');
   return parsed.ok ? { body: parsed.value as TrackEventBody } : { errors: parsed.errors };
 }
 

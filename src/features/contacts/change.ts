@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { type AddressError, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { invalid, type ValidationErrors } from '../../errors.ts';
 import type { ContactData } from './data.ts';
@@ -30,7 +30,7 @@ type Body = CreateContactBody | ChangeContactBody;
 type Item = NonNullable<ChangeContactBody['channels_attributes']>[number];
 
 /** Collects the errors of a request, by field. */
-class Problems {
+export class Problems {
   readonly errors: ValidationErrors = {};
 
   add(field: string, problem: string): void {
@@ -42,6 +42,22 @@ class Problems {
   }
 }
 
+/** Reads the address of a channel. @param country of phone numbers without a country code */
+export function readAddress(
+  kind: ChannelKind,
+  text: string,
+  country: string | null,
+): ParsedAddress | AddressError {
+  if (kind === 'phone') {
+    const phone = readPhone(text, country);
+    return 'error' in phone ? phone : { address: phone.e164, key: phone.e164 };
+  }
+  const email = parseEmailAddress(text);
+  if ('error' in email) return email;
+  if (email.name !== null) return { error: 'must be an address without a name' };
+  return { address: email.address, key: email.key };
+}
+
 /** @returns null, with a reported problem, if the text is not an address */
 function parseAddress(
   kind: ChannelKind,
@@ -50,16 +66,9 @@ function parseAddress(
   country: string | null,
   problems: Problems,
 ): ParsedAddress | null {
-  if (kind === 'phone') {
-    const phone = readPhone(text, country);
-    if (!('error' in phone)) return { address: phone.e164, key: phone.e164 };
-    problems.add(field, phone.error);
-    return null;
-  }
-  const email = parseEmailAddress(text);
-  if ('error' in email) problems.add(field, email.error);
-  else if (email.name !== null) problems.add(field, 'must be an address without a name');
-  else return { address: email.address, key: email.key };
+  const read = readAddress(kind, text, country);
+  if (!('error' in read)) return read;
+  problems.add(field, read.error);
   return null;
 }
 

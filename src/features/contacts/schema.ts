@@ -84,13 +84,10 @@ export type Contact = z.infer<typeof contactResource>;
 export const contactReadOnlyFields = [
   'id',
   'uuid',
-  'subscribed_phone',
-  'subscribed_email',
   'verification_status',
   'last_interacted_at',
   'created_at',
   'updated_at',
-  'channels',
 ];
 
 /** Fields of a channel that a client may send back in `channels_attributes`, and that are ignored. */
@@ -142,6 +139,30 @@ const changedChannel = z.strictObject({
   _destroy: z.boolean().optional().meta({ description: 'Removes the channel.' }),
 });
 
+const sentBack = (what: string) =>
+  z
+    .boolean()
+    .nullish()
+    .meta({
+      description:
+        `\`false\` unsubscribes ${what}. \`true\` is ignored, because a copy may be older than an opt-out: ` +
+        '`channels_attributes` subscribes.',
+    });
+
+/** A channel as a client received it, of which only `subscribed: false` has an effect. */
+const copiedChannel = z.strictObject({
+  ...channelReadOnly,
+  id: z.int().nullish(),
+  kind: z.enum(channelKinds).nullish(),
+  value: address.nullish(),
+  subscribed: sentBack('the channel'),
+  data: jsonObject.nullish(),
+});
+export type CopiedChannel = z.output<typeof copiedChannel>;
+
+/** A contact has one channel of each kind; a request that names one more often is refused with its place. */
+const MAX_COPIED_CHANNELS = 10;
+
 const fields = {
   first_name: oneLine(MAX_NAME_LENGTH).nullish(),
   last_name: oneLine(MAX_NAME_LENGTH).nullish(),
@@ -161,6 +182,17 @@ const fields = {
   data: jsonObject.optional().meta({
     description: `Any JSON object, at most ${MAX_DATA_BYTES / 1024} KB. It is patched by key: a key that is null is removed, and keys that are left out stay.`,
   }),
+  subscribed_email: sentBack('the email channel'),
+  subscribed_phone: sentBack('the phone channel'),
+  channels: z
+    .array(copiedChannel)
+    .max(MAX_COPIED_CHANNELS)
+    .nullish()
+    .meta({
+      description:
+        'The channels as you received them. `subscribed: false` unsubscribes a channel; any other change is a 422, ' +
+        'because `channels_attributes` changes channels.',
+    }),
 };
 
 export const createContactBody = z.strictObject({

@@ -1,12 +1,13 @@
 import { channelFacts } from '../../delivery/channels/index.ts';
 import { acceptedHashes, endOptOut, findOptOuts, recordOptOut } from '../../delivery/consent/opt-outs.ts';
-import { AppError, invalid, notFound } from '../../errors.ts';
+import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { addToLists, replaceLists, requireLists } from '../lists/service.ts';
-import { type ChannelChange, type ChannelChanges, readChannels } from './change.ts';
+import { type ChannelChange, type ChannelChanges, Problems, readChannels } from './change.ts';
 import { type ChannelState, channelStateOf, nextState, noChannel } from './channel-state.ts';
 import { changeSubscription, type ConsentDeps, withConsent } from './consent.ts';
+import { saysNo, withRefusals } from './copies.ts';
 import { dataProblem, patchData } from './data.ts';
 import {
   type AddressesToLock,
@@ -254,6 +255,45 @@ function requireSameEmail(row: StoredContact, changes: ChannelChanges): void {
   throw new AppError('conflict', `the contact ${row.id} has another email; change it with PATCH`);
 }
 
+/** The changes of a request to the channels, in all its fields. @throws AppError validation_error */
+function allChanges(
+  body: Body,
+  row: StoredContact | null,
+  given: ChannelChanges,
+  isComplete: boolean,
+): ChannelChanges {
+  const problems = new Problems();
+  const changes = withRefusals(body, row, given, { isComplete, problems });
+  problems.throwIfAny();
+  return changes;
+}
+
+/** Whether a request unsubscribes a channel of the contact that is subscribed now. */
+async function isRefused(
+  trx: Queryable,
+  { brandId }: BrandScope,
+  id: number,
+  body: ChangeContactBody,
+): Promise<boolean> {
+  const [row] = await findContacts(trx, brandId, [id]);
+  if (!row) throw notFound('contact');
+  return unsubscribes(allChanges(body, row, readChannels(body, row), true));
+}
+
+/**
+ * Copies of contacts that are unsubscribed already are common, and change no subscription: they take no exclusive lock.
+ * @throws AppError conflict if another request has subscribed the contact since it was looked up
+ */
+function requireLockFor(changes: ChannelChanges, isAlone: boolean): void {
+  if (isAlone || !unsubscribes(changes)) return;
+  throw new AppError('conflict', 'another request has just subscribed the contact; try again');
+}
+
+const noAddress = (body: Body): ValidationErrors =>
+  body.channels?.some(({ value }) => value)
+    ? { channels: ['is read-only: give the addresses as email and phone, or in channels_attributes'] }
+    : { email: ['or phone is required'] };
+
 /**
  * Creates a contact, or updates the one that has the address.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence if `unsubscribed`.
@@ -266,15 +306,18 @@ export async function createContact(
   tenant: BrandScope,
   body: CreateContactBody,
 ): Promise<WrittenContact> {
-  const changes = readChannels(body, null);
-  if (!changes.email && !changes.phone) throw invalid({ email: ['or phone is required'] });
+  const given = readChannels(body, null);
+  if (!given.email && !given.phone) throw invalid(noAddress(body));
   await requireLists(trx, tenant.brandId, body.list_ids ?? []);
-  const unsubscribed = unsubscribes(changes);
+  const [known] = saysNo(body) ? await findByAddress(trx, tenant.brandId, keysOf(given)) : [];
+  const unsubscribed = unsubscribes(allChanges(body, known ?? null, given, false));
   const written = await withConsent(trx, tenant, unsubscribed ? 'alone' : 'shared', async () => {
     const base = { trx, deps, tenant, at: new Date() };
-    const { contacts, optedOutAt } = await lockAddresses(trx, tenant.brandId, addressesOf(base, changes));
+    const { contacts, optedOutAt } = await lockAddresses(trx, tenant.brandId, addressesOf(base, given));
     const writing = { ...base, optedOutAt };
     const [row, other] = contacts;
+    const changes = allChanges(body, row ?? null, given, false);
+    requireLockFor(changes, unsubscribed);
     if (other) {
       throw new AppError(
         'conflict',
@@ -311,12 +354,15 @@ export async function changeContact(
   body: ChangeContactBody,
 ): Promise<WrittenContact> {
   await requireLists(trx, tenant.brandId, body.list_ids ?? []);
-  const isOptOut = body.channels_attributes?.some((item) => item.subscribed === false) ?? false;
+  const isOptOut =
+    (body.channels_attributes?.some((item) => item.subscribed === false) ?? false) ||
+    (saysNo(body) && (await isRefused(trx, tenant, id, body)));
   const contact = await withConsent(trx, tenant, isOptOut ? 'alone' : 'shared', async () => {
     const writing = { trx, deps, tenant, at: new Date() };
     const row = await lockContact(trx, tenant.brandId, id);
     if (!row) throw notFound('contact');
-    const changes = readChannels(body, row);
+    const changes = allChanges(body, row, readChannels(body, row), true);
+    requireLockFor(changes, isOptOut);
     await requireFree(writing, id, changes);
     await change(writing, row, body, changes);
     if (body.list_ids) await replaceLists(trx, id, body.list_ids);

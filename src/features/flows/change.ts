@@ -5,12 +5,13 @@ import { AppError, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Copied } from '../../platform/input/read-only.ts';
 import type { IfMatch } from '../../platform/db/revisions.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Prepared, requireActivator } from './checks.ts';
 import { type FlowRow, type FlowStatus, type FlowValues, isLive, updateFlow } from './model.ts';
-import { presentSteps } from './presenter.ts';
+import { presentFlow, presentSteps } from './presenter.ts';
 import { addTriggerProblems } from './references.ts';
 import type { ChangeFlowBody, TriggerBody } from './schema.ts';
 import type { Step } from './steps/index.ts';
@@ -133,6 +134,7 @@ export function needsPreparation(
 
 interface RequestedChange {
   body: ChangeFlowBody;
+  copied: Copied;
   /** Null if {@link needsPreparation} returned false. */
   prepared: Prepared | null;
   ifMatch: IfMatch;
@@ -147,11 +149,12 @@ export async function changeFlow(
   deps: CheckDeps,
   tenant: Tenant,
   id: number,
-  { body, prepared, ifMatch }: RequestedChange,
+  { body, copied, prepared, ifMatch }: RequestedChange,
 ): Promise<FlowRow> {
   const { status, apply_to: applyTo, ...changes } = body;
   const locked = await lockForRequest(trx, tenant, id, ifMatch);
   for (const each of [locked.status, status]) requireDraftOfTestKey(tenant, each, 'flows');
+  if (copied.names.length > 0) copied.requireUnchanged(await presentFlow(trx, locked));
   const isChange = Object.values(changes).some((value) => value !== undefined);
   if (isChange) flowTransitions.requireAllowed(locked, 'change');
   const applied = await applyChanges(trx, tenant, locked, changes, {

@@ -39,6 +39,7 @@ import {
   duplicateFlowBody,
   flowParams,
   flowReadOnlyFields as readOnlyFields,
+  flowTwins as twins,
   flowSchema,
   flowSummary,
   listFlowsQuery,
@@ -117,6 +118,7 @@ function createRoute(parts: FlowRouteParts): RouteDefinition {
     etag: 'shown',
     body: createFlowBody,
     readOnlyFields,
+    twins,
     responses: { 201: { description: 'The flow.', schema: flowSchema } },
     errors: activationErrors,
     prepare: async ({ tenant, body }) => (needsPreparation(null, body) ? prepareRequest(deps, tenant) : null),
@@ -165,13 +167,14 @@ function changeRoute(parts: FlowRouteParts): RouteDefinition {
     params: flowParams,
     body: changeFlowBody,
     readOnlyFields,
+    twins,
     responses: { 200: { description: 'The changed flow.', schema: flowSchema } },
     errors: activationErrors,
-    async handler({ tenant, params, body, ifMatch }) {
+    async handler({ tenant, params, body, copied, ifMatch }) {
       const before = await requireFlow(pool, tenant, params.id);
       const prepared = needsPreparation(before, body) ? await prepareRequest(deps, tenant) : null;
       const shown = await inPreparedTransaction(pool, async (trx) =>
-        presentFlow(trx, await changeFlow(trx, deps, tenant, params.id, { body, prepared, ifMatch })),
+        presentFlow(trx, await changeFlow(trx, deps, tenant, params.id, { body, copied, prepared, ifMatch })),
       );
       parts.wake();
       return { status: 200, body: shown };

@@ -6,7 +6,8 @@ import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { eventName } from '../contact-events/schema.ts';
 import { filterShape } from '../segments/service.ts';
-import { templateResource, templateSummary } from '../templates/schema.ts';
+import type { Twins } from '../../platform/input/read-only.ts';
+import { contentTwin, templateResource, templateSummary } from '../templates/schema.ts';
 import { flowFilterProblems } from './filters.ts';
 import { approvalStates, flowStatuses, stopReasons } from './model.ts';
 import { readSteps, MAX_LEVELS, MAX_STEPS } from './read-steps.ts';
@@ -260,6 +261,9 @@ export const flowReadOnlyFields = [
   'updated_at',
   'templates',
 ];
+
+/** What changes read-only fields of a flow. */
+export const flowTwins: Twins = { templates: contentTwin('steps') };
 
 export const flowParams = z.strictObject({ id: idParam });
 

@@ -16,6 +16,7 @@ import {
   messageDetail,
   messageParams,
   messageReadOnlyFields,
+  messageTwins,
   messageResource,
   sendMessageBody,
 } from './schema.ts';
@@ -83,6 +84,7 @@ function sendRoute(messages: MessageService): RouteDefinition {
     assistants: { sends: 'always', asks: 'never' },
     body: sendMessageBody,
     readOnlyFields: messageReadOnlyFields,
+    twins: messageTwins,
     responses: { 201: { description: 'Accepted for sending.', schema: messageResource } },
     errors: sendErrors,
     async handler({ tenant, body, idempotencyKey }) {

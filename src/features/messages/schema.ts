@@ -7,6 +7,7 @@ import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-heade
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../platform/input/one-line.ts';
+import type { Twins } from '../../platform/input/read-only.ts';
 import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { templateValues } from '../templates/schema.ts';
@@ -291,3 +292,9 @@ export const messageDetail = messageResource
 export const messageReadOnlyFields = Object.keys(messageDetail.shape).filter(
   (name) => !(name in fields.shape),
 );
+
+/** What sets read-only fields of a message. */
+export const messageTwins: Twins = {
+  text: { use: 'body' },
+  idempotency_key: { use: 'Idempotency-Key' },
+};

@@ -5,6 +5,7 @@ import { channels } from '../../delivery/message.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
+import type { Twin } from '../../platform/input/read-only.ts';
 import { revisionField } from '../../platform/db/revisions.ts';
 import { smsSizeSchema } from './sms-size.ts';
 
@@ -81,6 +82,13 @@ export const templateAttributes = z
   })
   .meta({ id: 'TemplateAttributes' });
 export type TemplateAttributes = z.output<typeof templateAttributes>;
+
+/** A field that shows the content of another resource, which `use` changes. */
+export const contentTwin = (use: string): Twin => ({
+  use,
+  parts: Object.keys(contentShape),
+  nullInLists: ['body', 'design'],
+});
 
 /** The content that a writer sets. */
 export type TemplateContent = Omit<TemplateAttributes, 'template_id'> & { name?: string | null | undefined };

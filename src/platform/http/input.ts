@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { UserSession } from '../auth/session.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import type { IfMatch } from '../db/revisions.ts';
+import type { Copied } from '../input/read-only.ts';
 import type { HttpContext } from './context.ts';
 
 /** The file of a multipart/form-data request, read into memory; `contentType` is what the client claims. */
@@ -43,6 +44,8 @@ export interface RouteInput<
   query: Query;
   /** `undefined` if the route has no `body` schema. */
   body: Body;
+  /** The read-only fields with a twin; a handler that changes a resource compares them with what is stored. */
+  copied: Copied;
   /** Null except in routes with `multipart`. */
   file: UploadedFile | null;
   /** Null except in routes with `multipart.sink`, where `file` is null. */
@@ -79,7 +82,16 @@ export interface RouteInput<
 /** The values that the route's schemas parsed. */
 export type ParsedRequest = Pick<
   RouteInput,
-  'params' | 'query' | 'body' | 'file' | 'stored' | 'readBytes' | 'openBody' | 'idempotencyKey' | 'ifMatch'
+  | 'params'
+  | 'query'
+  | 'body'
+  | 'copied'
+  | 'file'
+  | 'stored'
+  | 'readBytes'
+  | 'openBody'
+  | 'idempotencyKey'
+  | 'ifMatch'
 >;
 
 /**
@@ -90,6 +102,7 @@ export class RequestInput implements RouteInput {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
+  readonly copied: Copied;
   readonly file: UploadedFile | null;
   readonly stored: StoredFile | null;
   readonly readBytes: RouteInput['readBytes'];
@@ -108,6 +121,7 @@ export class RequestInput implements RouteInput {
     this.params = parsed.params;
     this.query = parsed.query;
     this.body = parsed.body;
+    this.copied = parsed.copied;
     this.file = parsed.file;
     this.stored = parsed.stored;
     this.readBytes = parsed.readBytes;

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../errors.ts';
 import type { UserSession } from '../auth/session.ts';
 import type { AccountTenant, Role, Tenant } from '../auth/tenant.ts';
 import type { CreatedResult } from '../db/idempotency.ts';
+import type { Twins } from '../input/read-only.ts';
 import type { FileSink } from './file-sink.ts';
 import type { RouteInput } from './input.ts';
 import type { RouteResult } from './reply.ts';
@@ -161,6 +162,11 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
   assistants?: 'never' | AssistantRules;
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */
   readOnlyFields?: string[];
+  /**
+   * Those of `readOnlyFields` that another field changes. A route without path parameters refuses them if they have a
+   * value and their twin is not given; other handlers call `input.copied.requireUnchanged`.
+   */
+  twins?: Twins;
   /** Largest JSON body in bytes; 5 MB by default. */
   maxBodyBytes?: number;
   multipart?: MultipartBody;

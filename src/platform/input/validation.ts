@@ -105,11 +105,3 @@ export function parseWith(schema: z.ZodType, value: unknown, part: Part): Parsed
   collect(schema, parsed.error.issues, [], part, errors);
   return { ok: false, errors };
 }
-
-/** The body without read-only fields, which clients may send back but never change. */
-export function withoutReadOnly(body: unknown, readOnly: readonly string[]): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  // Most bodies have none and are returned unchanged: a copy costs time, and `delete` makes an object slow to read.
-  if (!readOnly.some((name) => Object.hasOwn(body, name))) return body;
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !readOnly.includes(name)));
-}

@@ -11,10 +11,13 @@ import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
 import { findUnstorable } from '../../input/storable.ts';
-import { parseWith, withoutReadOnly, type Parsed } from '../../input/validation.ts';
+import { type Copied, copiedFields, lostFields, withoutReadOnly } from '../../input/read-only.ts';
+import { parseWith, type Parsed } from '../../input/validation.ts';
 
 const noQuery = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,128}$/;
+
+const NONE_COPIED = copiedFields({}, {}, {});
 
 const limitOf = (route: RouteDefinition) => route.maxBodyBytes ?? DEFAULT_BODY_LIMIT;
 
@@ -142,10 +145,29 @@ function bodyReaders(route: RouteDefinition, ctx: HttpContext, budgets: BodyBudg
   };
 }
 
-function parseBody(route: RouteDefinition, payload: Payload): Parsed<unknown> {
-  if (Object.keys(payload.errors).length > 0) return { ok: false, errors: payload.errors };
-  if (!route.body) return { ok: true, value: undefined };
-  return parseWith(route.body, withoutReadOnly(payload.raw, route.readOnlyFields ?? []), 'field');
+interface ParsedBody {
+  body: Parsed<unknown>;
+  copied: Copied;
+}
+
+function parseBody(route: RouteDefinition, payload: Payload, key: Parsed<string | null>): ParsedBody {
+  const { readOnlyFields = [], twins = {} } = route;
+  const failed = (errors: ValidationErrors) => ({
+    body: { ok: false as const, errors },
+    copied: NONE_COPIED,
+  });
+  if (Object.keys(payload.errors).length > 0) return failed(payload.errors);
+  if (!route.body) return { body: { ok: true, value: undefined }, copied: NONE_COPIED };
+  const { writable, copied } = withoutReadOnly(payload.raw, readOnlyFields);
+  const body = parseWith(route.body, writable, 'field');
+  if (writable === payload.raw) return { body, copied: NONE_COPIED };
+  if (route.params === null) {
+    const given = Object.keys(writable as object);
+    if (key.ok && key.value !== null) given.push('Idempotency-Key');
+    const lost = lostFields(copied, twins, given);
+    if (Object.keys(lost).length > 0) return failed({ ...(body.ok ? {} : body.errors), ...lost });
+  }
+  return { body, copied: copiedFields(copied, twins, writable) };
 }
 
 function refuse(...parts: Parsed<unknown>[]): never {
@@ -180,12 +202,13 @@ export function validate(route: RouteDefinition, deps: ValidateDeps): Middleware
     let payload: Payload | null = null;
     try {
       payload = await readPayload(route, ctx, deps.budgets, () => meters.open());
-      const body = parseBody(route, payload);
+      const { body, copied } = parseBody(route, payload, key);
       if (!query.ok || !key.ok || !ifMatch.ok || !body.ok) refuse(query, key, ifMatch, body);
       const parsed = {
         params,
         query: query.value,
         body: body.value,
+        copied,
         file: payload.file,
         stored: payload.stored,
         readBytes: readers.readBytes,
