@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { readPhone } from '../../delivery/addresses/phone.ts';
+import { emailKeys, emailParts, phoneKeys, searchedPhones } from '../../delivery/addresses/search-keys.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { prefixPattern } from '../../platform/db/like.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -29,15 +28,8 @@ interface Conditions {
   values: unknown[];
 }
 
-function emailKeyOf(text: string): string | null {
-  const email = parseEmailAddress(text);
-  return 'error' in email ? null : email.key;
-}
-
-function phoneOf(text: string): string | null {
-  const phone = readPhone(text, null);
-  return 'error' in phone ? null : phone.e164;
-}
+/** A text that is no address matches nothing. */
+const keysOf = (keys: ReturnType<typeof emailKeys>): readonly string[] => ('error' in keys ? [] : keys);
 
 const verificationSql = {
   suppressed: suppressedSql,
@@ -49,10 +41,18 @@ const inList = (list: string) => `exists (
   select 1 from list_members m join lists l on l.id = m.list_id
   where m.list_id = ${list} and m.contact_id = c.id and l.brand_id = c.brand_id and l.removed_at is null)`;
 
-const matching = (
-  pattern: string,
-) => `(c.email_key like lower(${pattern}) or lower(c.last_name) like lower(${pattern})
-  or lower(concat_ws(' ', c.first_name, c.last_name)) like lower(${pattern}))`;
+interface SearchParameters {
+  /** A pattern of LIKE, for names. */
+  name: string;
+  /** Patterns of LIKE. */
+  emails: string;
+  /** A regular expression, or null. */
+  phones: string;
+}
+
+const matching = ({ name, emails, phones }: SearchParameters) => `(c.email_key like any(${emails}::text[])
+  or c.phone ~ ${phones}::text or lower(c.last_name) like lower(${name})
+  or lower(concat_ws(' ', c.first_name, c.last_name)) like lower(${name}))`;
 
 export function conditionsOf({ brandId }: BrandScope, filters: ContactFilters): Conditions {
   const values: unknown[] = [brandId];
@@ -65,8 +65,16 @@ export function conditionsOf({ brandId }: BrandScope, filters: ContactFilters): 
     if (value !== undefined) conditions.push(sql(`$${values.push(as(value))}`));
   };
   const same = (value: unknown) => value;
-  add(filters.email, (key) => `c.email_key = ${key}`, emailKeyOf);
-  add(filters.phone, (phone) => `c.phone = ${phone}`, phoneOf);
+  add(
+    filters.email,
+    (keys) => `c.email_key = any(${keys})`,
+    (text) => keysOf(emailKeys(text)),
+  );
+  add(
+    filters.phone,
+    (keys) => `c.phone = any(${keys})`,
+    (text) => keysOf(phoneKeys(text)),
+  );
   add(filters.list_id, inList, same);
   add(
     filters.subscribed,
@@ -76,7 +84,17 @@ export function conditionsOf({ brandId }: BrandScope, filters: ContactFilters): 
   add(filters.source, (source) => `c.source = ${source}`, same);
   add(filters.created_after, (time) => `c.created_at > ${time}`, same);
   add(filters.created_before, (time) => `c.created_at < ${time}`, same);
-  add(filters.search, matching, prefixPattern);
+  if (filters.search !== undefined) {
+    const text = filters.search;
+    const parameter = (value: unknown) => `$${values.push(value)}`;
+    conditions.push(
+      matching({
+        name: parameter(prefixPattern(text)),
+        emails: parameter(emailParts(text).map(prefixPattern)),
+        phones: parameter(searchedPhones(text)),
+      }),
+    );
+  }
   if (filters.verification_status !== undefined)
     conditions.push(verificationSql[filters.verification_status]);
   return { sql: conditions.join(' and '), values };

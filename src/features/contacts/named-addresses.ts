@@ -3,8 +3,7 @@
  * cleared when their contact is deleted.
  */
 import { hash } from 'node:crypto';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { readPhone } from '../../delivery/addresses/phone.ts';
+import { emailKeys, phoneKeys } from '../../delivery/addresses/search-keys.ts';
 import type { RemovalStep } from './removal-work.ts';
 
 /** Bytes of a hash: enough that no two addresses of a brand have the same. */
@@ -15,12 +14,14 @@ const DELETED = '(deleted)';
 const hashOf = (brandId: number, key: string): Buffer =>
   hash('sha256', `${brandId} ${key}`, 'buffer').subarray(0, HASH_BYTES);
 
-/** @returns the address in the form in which addresses are compared; null if the text is none */
-function keyOf(text: string): string | null {
-  const email = parseEmailAddress(text);
-  if (!('error' in email)) return email.key;
-  const phone = readPhone(text, null);
-  return 'error' in phone ? null : phone.e164;
+/**
+ * @returns the address in the form in which addresses are compared; several if the text is a phone number without a
+ *   country code; none if it is no address
+ */
+function keysOf(text: string): readonly string[] {
+  const email = emailKeys(text);
+  const keys = 'error' in email ? phoneKeys(text) : email;
+  return 'error' in keys ? [] : keys;
 }
 
 function textsOf(value: unknown): string[] {
@@ -30,12 +31,12 @@ function textsOf(value: unknown): string[] {
 
 /** The value of the column `named` for a row with these filters. */
 export function namedIn(brandId: number, filters: unknown): Buffer[] {
-  const keys = new Set(textsOf(filters).flatMap((text) => keyOf(text) ?? []));
+  const keys = new Set(textsOf(filters).flatMap(keysOf));
   return [...keys].map((key) => hashOf(brandId, key));
 }
 
 function without(value: unknown, keys: ReadonlySet<string>): unknown {
-  if (typeof value === 'string') return keys.has(keyOf(value) ?? '') ? DELETED : value;
+  if (typeof value === 'string') return keysOf(value).some((key) => keys.has(key)) ? DELETED : value;
   if (Array.isArray(value)) return value.map((inner) => without(inner, keys));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, without(inner, keys)]));

@@ -224,7 +224,11 @@ const flag = z.enum(['true', 'false']);
 export const listContactsQuery = z.strictObject({
   ...pageQuery,
   email: address.optional().meta({ description: 'The whole address. Case does not matter.' }),
-  phone: address.optional().meta({ description: 'In E.164 form.' }),
+  phone: address.optional().meta({
+    description:
+      'The whole number, however it is written. Without a country code, the numbers of all countries are found that are ' +
+      'written so.',
+  }),
   list_id: pageQuery.after.meta({ description: 'Members of this list.' }),
   segment_id: pageQuery.after.meta({ description: 'Members of this segment.' }),
   subscribed: flag
@@ -234,9 +238,16 @@ export const listContactsQuery = z.strictObject({
   source: z.string().max(MAX_SOURCE_LENGTH).optional(),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
-  search: z.string().trim().min(1).max(MAX_SEARCH_LENGTH).optional().meta({
-    description:
-      'The beginning of the email address, the first name, the last name or the full name. Case does not matter.',
-  }),
+  search: z
+    .string()
+    .trim()
+    .min(1)
+    .max(MAX_SEARCH_LENGTH)
+    .optional()
+    .meta({
+      description:
+        'The beginning of the email address, of the phone number (at least 4 digits), of the first name, the last name or ' +
+        'the full name. Case does not matter.',
+    }),
 });
 export type ListContactsQuery = z.output<typeof listContactsQuery>;

@@ -49,7 +49,7 @@ export interface FilterScope {
  * @returns the problems, each with its path below the filters, such as `[0, 'value']`
  */
 export function flowFilterProblems(filters: readonly unknown[], where: FlowNames): Problem[] {
-  return parseFilters(filters, where).problems;
+  return parseFilters(filters, where, { strict: true }).problems;
 }
 
 function stepsIn(conditions: readonly Condition[]): number[] {

@@ -20,7 +20,8 @@ export const MAX_LOOKED_AT = 5_000;
 export interface MessageFilters {
   status?: string | undefined;
   channel?: string | undefined;
-  toKey?: string | undefined;
+  /** Several if the text may mean several phone numbers. */
+  toKey?: string | readonly string[] | undefined;
   idempotencyKey?: string | undefined;
   /** A part of the subject, in any letter case. */
   subject?: string | undefined;
@@ -87,7 +88,8 @@ export function conditionsOf(
   };
   // `m.test` has an index, so live messages are not read.
   if (filters.test) found.push('m.test');
-  add(found, (key) => `m.to_key = ${key}`, filters.toKey);
+  const isOne = typeof filters.toKey === 'string';
+  add(found, (key) => (isOne ? `m.to_key = ${key}` : `m.to_key = any(${key}::text[])`), filters.toKey);
   add(found, (id) => `m.id > ${id}`, span?.after);
   add(found, (id) => `m.id < ${id}`, span?.before);
   add(found, (time) => `m.created_at > ${time}`, filters.createdAfter);

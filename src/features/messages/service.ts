@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import { emailKeys, phoneKeys } from '../../delivery/addresses/search-keys.ts';
 import { backlogName } from '../../delivery/backlog.ts';
 import type { RenderedContent } from '../../delivery/contents/content.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { channels, messageClasses } from '../../delivery/message.ts';
+import { messageClasses } from '../../delivery/message.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -80,9 +81,13 @@ export interface MessageService {
 }
 
 /** The recipient in the form of `to_key`. Text that is not an address matches nothing. */
-function toKeyOf(to: string | undefined): string | undefined {
+function toKeyOf(to: string | undefined): string | readonly string[] | undefined {
   if (to === undefined) return undefined;
-  return channels.map((channel) => recipientKey(channel, to)).find((key) => key !== null) ?? '';
+  const email = emailKeys(to);
+  const keys = 'error' in email ? phoneKeys(to) : email;
+  if ('error' in keys) return '';
+  const [first, ...others] = keys;
+  return first !== undefined && others.length === 0 ? first : keys;
 }
 
 export function filtersOf(query: ListMessagesQuery): MessageFilters {

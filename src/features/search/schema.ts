@@ -25,8 +25,7 @@ export type FoundType = (typeof foundTypes)[number];
 
 export const searchQuery = z.strictObject({
   q: z.string().trim().min(1).max(MAX_LENGTH).meta({
-    description:
-      'An email address or a phone number in E.164 form, an id, or the beginning of a name. Case does not matter.',
+    description: 'An email address, a phone number, an id, or the beginning of a name. Case does not matter.',
   }),
 });
 

@@ -1,5 +1,5 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { readPhone } from '../../delivery/addresses/phone.ts';
+import { phoneKeys } from '../../delivery/addresses/search-keys.ts';
 import { memberRoles, type Role, type Tenant } from '../../platform/auth/tenant.ts';
 import { prefixPattern } from '../../platform/db/like.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -104,13 +104,42 @@ async function find(
   return rows;
 }
 
-/** @returns null if the text is not an address */
-function findByAddress(db: Queryable, tenant: Tenant, text: string): Promise<Row[]> | null {
+/** Maximum number of phone numbers that are looked up for a text without a country code. */
+const MAX_NUMBERS = 3;
+
+/** Finds which of many phone numbers the brand's contacts, or suppressions of the account, have. */
+async function knownNumbers(
+  db: Queryable,
+  { brandId, accountId }: BrandScope,
+  numbers: readonly string[],
+): Promise<string[]> {
+  const { rows } = await db.query<{ phone: string }>(
+    `select phone from contacts where brand_id = $1 and phone = any($3)
+     union select address_key from suppressions where account_id = $2 and address_key = any($3)
+     order by phone limit ${MAX_NUMBERS}`,
+    [brandId, accountId, numbers],
+  );
+  return rows.map(({ phone }) => phone);
+}
+
+/** @returns the rows, and whether the text can be only an address; otherwise it may also be an id or a name */
+async function findByAddress(
+  db: Queryable,
+  tenant: Tenant,
+  text: string,
+): Promise<{ rows: Row[]; only: boolean }> {
   const { byEmail, byPhone } = statementsOf(tenant);
   const email = parseEmailAddress(text);
-  if (!('error' in email)) return find(db, tenant, byEmail, email.key);
-  const phone = readPhone(text, null);
-  return 'error' in phone ? null : find(db, tenant, byPhone, phone.e164);
+  if (!('error' in email)) return { rows: await find(db, tenant, byEmail, email.key), only: true };
+  const keys = phoneKeys(text);
+  if ('error' in keys) return { rows: [], only: false };
+  const [key = '', ...others] = keys;
+  if (others.length === 0) return { rows: await find(db, tenant, byPhone, key), only: true };
+  const rows = [];
+  for (const number of await knownNumbers(db, tenant, keys)) {
+    rows.push(...(await find(db, tenant, byPhone, number)));
+  }
+  return { rows, only: false };
 }
 
 /** Shorter names first: the one that equals the text is the first of its beginning. */
@@ -126,10 +155,11 @@ async function findByName(db: Queryable, tenant: Tenant, text: string): Promise<
  */
 export async function search(db: Queryable, tenant: Tenant, text: string): Promise<Found[]> {
   const ofAddress = await findByAddress(db, tenant, text);
-  const rows = ofAddress ?? [
+  const others = async () => [
     ...(ID_DIGITS.test(text) ? await find(db, tenant, statementsOf(tenant).byId, Number(text)) : []),
     ...(await findByName(db, tenant, text)),
   ];
+  const rows = ofAddress.only ? ofAddress.rows : [...(await others()), ...ofAddress.rows];
   const found = rows.map((row) => ({ ...row, path: `${sources[row.type].path}/${row.id}` }));
   // A resource whose name begins with its own id is found twice.
   return [...new Map(found.map((each) => [each.path, each])).values()].slice(0, MAX_RESULTS);

@@ -157,6 +157,10 @@ export type Comparison<T> = { order: Order; value: T } | { order: 'between'; low
 export type Test =
   | { type: 'text'; match: 'equal'; values: readonly string[] }
   | { type: 'text'; match: 'contains' | 'starts' | 'ends'; value: string }
+  /** Addresses in the form in which they are compared; `pattern` is a regular expression for PostgreSQL and JavaScript. */
+  | { type: 'address'; match: 'equal'; keys: readonly string[] }
+  | { type: 'address'; match: 'contains' | 'starts' | 'ends'; parts: readonly string[] }
+  | { type: 'address'; match: 'pattern'; pattern: string }
   | { type: 'number'; match: 'equal'; values: readonly number[] }
   | { type: 'number'; match: 'compare'; comparison: Comparison<number> }
   | { type: 'time'; match: 'compare'; comparison: Comparison<Date> }

@@ -1,3 +1,4 @@
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { booleanOf, numberOf, timeOf } from './json-values.ts';
 import {
   type Activity,
@@ -61,6 +62,20 @@ function timePasses(time: Date | null, test: Test & { type: 'time' }, asOf: Date
   }
 }
 
+/** @param address as it is stored */
+function addressPasses(address: string, test: Test & { type: 'address' }): boolean {
+  const email = parseEmailAddress(address);
+  const key = 'error' in email ? address : email.key;
+  switch (test.match) {
+    case 'equal':
+      return test.keys.includes(key);
+    case 'pattern':
+      return new RegExp(test.pattern).test(key);
+    default:
+      return test.parts.some((part) => parts[test.match](key, part));
+  }
+}
+
 function isPresent(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false;
   if (typeof value !== 'object' || value instanceof Date) return true;
@@ -74,6 +89,8 @@ export function testPasses(value: unknown, test: Test, asOf: Date): boolean {
       if (typeof value !== 'string') return false;
       if (test.match === 'equal') return test.values.includes(value);
       return parts[test.match](lowerAscii(value), lowerAscii(test.value));
+    case 'address':
+      return typeof value === 'string' && addressPasses(value, test);
     case 'number': {
       const number = numberOf(value);
       if (number === null) return false;

@@ -19,6 +19,7 @@ import {
   statuses,
   type Test,
 } from './language.ts';
+import { addressTests, isAddress } from './addresses.ts';
 import { checkStep, idOf, namesStep, STEP_NAME } from './step-names.ts';
 import {
   MAX_ITEMS,
@@ -147,6 +148,7 @@ interface Reading {
   value: unknown;
   path: Path;
   report: Report;
+  strict: boolean;
 }
 
 function equalityTests({ kind, column, predicate, value, path, report }: Reading): Test[] | undefined {
@@ -192,7 +194,9 @@ const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 
 
 /** @returns tests, of which at least one must pass; undefined after a report */
 function testsOf(reading: Reading): Test[] | undefined {
-  const { predicate, value, path, report } = reading;
+  const { column, predicate, value, path, report } = reading;
+  const ofAddress = isAddress(column) ? addressTests({ ...reading, column }) : null;
+  if (ofAddress !== null) return ofAddress;
   switch (predicate) {
     case 'eq':
     case 'not_eq':
@@ -237,18 +241,20 @@ interface Parsing {
   /** Null: the filters are not those of a flow. */
   flow: FlowNames | null;
   report: Report;
+  /** Whether texts that no stored value can equal are problems. */
+  strict: boolean;
 }
 
 function parseValue(
   filter: Filter,
   kind: NameKind,
   at: Path,
-  { flow, report }: Parsing,
+  { flow, report, strict }: Parsing,
 ): Condition | undefined {
   const { name, predicate, value } = filter;
   const operand = operandOf(name, flow, [...at, 'name'], report);
   const column = operand && 'column' in operand ? operand.column : null;
-  const tests = testsOf({ kind, column, predicate, value, path: [...at, 'value'], report });
+  const tests = testsOf({ kind, column, predicate, value, path: [...at, 'value'], report, strict });
   if (!operand || !tests) return undefined;
   const [first, ...more] = tests.map((test): Condition => ({ type: 'value', operand, test }));
   return first && more.length > 0 ? { type: 'any', parts: [first, ...more] } : first;
@@ -285,7 +291,11 @@ function parseEngaged(
 export const namesCampaign = (value: unknown): value is { campaign_id: unknown } =>
   typeof value === 'object' && value !== null && 'campaign_id' in value;
 
-function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Condition | undefined {
+function parseActivity(
+  filter: Filter,
+  at: Path,
+  { flow, report }: Omit<Parsing, 'strict'>,
+): Condition | undefined {
   const { name, value } = filter;
   const event = name.startsWith('event.') ? name.slice('event.'.length) : null;
   if (event !== null && !EVENT_NAME.test(event)) {
@@ -309,13 +319,15 @@ class Parser {
   readonly problems: Problem[] = [];
   private count = 0;
   private readonly flow: FlowNames | null;
+  private readonly strict: boolean;
 
   private readonly report: Report = (path, message) => {
     this.problems.push({ path, message });
   };
 
-  constructor(flow: FlowNames | null) {
+  constructor(flow: FlowNames | null, strict: boolean) {
     this.flow = flow;
+    this.strict = strict;
   }
 
   /** @param depth level of the filters; 1 outside groups */
@@ -369,7 +381,7 @@ class Parser {
       case 'engagement':
         return parseActivity(filter, at, { flow: this.flow, report: this.report });
       default:
-        return parseValue(filter, kind, at, { flow: this.flow, report: this.report });
+        return parseValue(filter, kind, at, { flow: this.flow, report: this.report, strict: this.strict });
     }
   }
 }
@@ -377,13 +389,16 @@ class Parser {
 /**
  * Parses filters.
  * @param flow what filters of a flow may name
+ * @param options.strict whether texts that are no address are problems where addresses are compared. They match no
+ *   contact. Give it for filters of a request, and not for stored ones, which older versions did not check.
  * @returns a condition for each filter, all of which must hold; do not use them if there are problems
  */
 export function parseFilters(
   filters: readonly unknown[],
   flow: FlowNames | null = null,
+  { strict = false }: { strict?: boolean } = {},
 ): { conditions: Condition[]; problems: Problem[] } {
-  const parser = new Parser(flow);
+  const parser = new Parser(flow, strict);
   const conditions = parser.parseAll(filters, [], 1);
   return { conditions, problems: parser.problems };
 }

@@ -16,7 +16,7 @@ export const segmentFilters = z
   .array(filterShape)
   .max(MAX_FILTERS)
   .superRefine((given, context) => {
-    for (const { path, message } of parseFilters(given).problems) {
+    for (const { path, message } of parseFilters(given, null, { strict: true }).problems) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
     if (Buffer.byteLength(JSON.stringify(given)) > MAX_FILTER_BYTES) {

@@ -15,6 +15,8 @@ import {
   type Test,
 } from './language.ts';
 
+type ValueTest = Exclude<Test, { type: 'address' }>;
+
 /** A condition on contacts, under the alias `c`. It is never null. */
 export interface SqlCondition {
   sql: string;
@@ -252,6 +254,7 @@ class SqlWriter {
 
   private value(operand: Operand, test: Test): string {
     if ('of' in operand) throw new Error('values of a flow run must be folded first');
+    if (test.type === 'address') return this.address(operand, test);
     if ('path' in operand) return this.jsonValue(this.jsonOf(operand.path), test);
     if (operand.column === 'last_interacted_at') {
       return `exists (select 1 from contact_activity a
@@ -274,12 +277,28 @@ class SqlWriter {
       : `(${column} is not null and ${sql})`;
   }
 
+  /** An address of the contact; the column that is compared has an index. */
+  private address(operand: Operand, test: Test & { type: 'address' }): string {
+    const isEmail = 'column' in operand && operand.column === 'email';
+    const key = isEmail ? 'c.email_key' : 'c.phone';
+    switch (test.match) {
+      case 'equal':
+        return `(${key} is not null and ${key} = any(${this.parameter(test.keys, 'text[]')}))`;
+      case 'pattern':
+        return guessed(`${key} ~ ${this.parameter(test.pattern, 'text')}`);
+      default: {
+        const patterns = test.parts.map((part) => likePatterns[test.match](literalPattern(part)));
+        return guessed(`${key} like any(${this.parameter(patterns, 'text[]')})`);
+      }
+    }
+  }
+
   private jsonOf(path: readonly string[]): string {
     // The keys are text, so the path leads into objects only, never into arrays.
     return `(c.data${path.map((name) => ` -> ${this.parameter(name, 'text')}`).join('')})`;
   }
 
-  private columnValue(column: string, test: Test): string {
+  private columnValue(column: string, test: ValueTest): string {
     switch (test.type) {
       case 'text':
         if (test.match === 'equal') return `${column} = any(${this.parameter(test.values, 'text[]')})`;
@@ -317,7 +336,7 @@ class SqlWriter {
     return `${sql} >= ${this.since(test.period)}${limit}`;
   }
 
-  private jsonValue(json: string, test: Test): string {
+  private jsonValue(json: string, test: ValueTest): string {
     switch (test.type) {
       case 'text':
         if (test.match === 'equal') {

@@ -131,9 +131,10 @@ export async function endSuppressions(
   return new Map(rows.map((row) => [row.address_key, row.id]));
 }
 
-/** Filters of a list. A null among the keys matches nothing. */
+/** Filters of a list. */
 export interface SuppressionFilters {
-  keys: readonly (string | null)[];
+  /** Of each filter by an address, the keys that it may mean; none matches nothing. */
+  addresses: readonly (readonly string[])[];
   reason: SuppressionReason | undefined;
   sourceProvider: string | undefined;
   active: boolean;
@@ -143,7 +144,7 @@ function conditionsOf({ accountId }: AccountScope, filters: SuppressionFilters) 
   const values: unknown[] = [accountId];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['s.account_id = $1'];
-  for (const key of filters.keys) conditions.push(`s.address_key = ${parameter(key)}`);
+  for (const keys of filters.addresses) conditions.push(`s.address_key = any(${parameter(keys)}::text[])`);
   if (filters.reason !== undefined) conditions.push(`s.reason = ${parameter(filters.reason)}`);
   if (filters.sourceProvider !== undefined) {
     conditions.push(`s.source_provider = ${parameter(filters.sourceProvider)}`);

@@ -85,7 +85,11 @@ export const suppressionParams = z.strictObject({ id: idParam });
 export const listSuppressionsQuery = z.strictObject({
   ...pageQuery,
   email: email.optional(),
-  phone: phone.optional(),
+  phone: address.optional().meta({
+    description:
+      'A phone number, however it is written. Without a country code, the numbers of all countries are found that are ' +
+      'written so.',
+  }),
   reason: z.enum(suppressionReasons).optional(),
   source_provider: z.string().max(MAX_PROVIDER_LENGTH).optional(),
   active: z.enum(['true', 'false']).optional().meta({

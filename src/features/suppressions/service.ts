@@ -1,6 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import { emailKeys, phoneKeys } from '../../delivery/addresses/search-keys.ts';
 import type { Channel } from '../../delivery/message.ts';
 import {
   reportedReasons,
@@ -63,12 +63,12 @@ function endableReasons({ actor, role }: AccountTenant): readonly SuppressionRea
 }
 
 function filtersOf(query: ListSuppressionsQuery): SuppressionFilters {
-  const keys = [
-    ...(query.email === undefined ? [] : [recipientKey('email', query.email)]),
-    ...(query.phone === undefined ? [] : [recipientKey('sms', query.phone)]),
+  const given = [
+    ...(query.email === undefined ? [] : [emailKeys(query.email)]),
+    ...(query.phone === undefined ? [] : [phoneKeys(query.phone)]),
   ];
   return {
-    keys,
+    addresses: given.map((keys) => ('error' in keys ? [] : keys)),
     reason: query.reason,
     sourceProvider: query.source_provider,
     active: query.active !== 'false',

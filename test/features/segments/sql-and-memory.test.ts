@@ -130,7 +130,11 @@ const contact = fc.record({
   first_name: orNull(texts),
   source: orNull(texts),
   country_code: orNull(fc.constantFrom('DE', 'de', 'FR')),
-  email: orNull(fc.constantFrom('ada@example.com', 'Bob@Example.COM', 'x_y@example.org')),
+  /** Without the number of the contact, which keeps addresses apart. */
+  email: orNull(
+    fc.constantFrom('Ada@example.com', 'bob@xn--bcher-kva.com', 'x_y@example.org', 'JÖRG@example.com'),
+  ),
+  phone: orNull(fc.constantFrom('+1415555', '+4930', '+4420')),
   email_subscribed: fc.boolean(),
   email_verified: fc.boolean(),
   verdict: orNull(fc.constantFrom('deliverable', 'undeliverable', 'risky', 'unknown')),
@@ -171,6 +175,18 @@ const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.array(arbitrary, { minLength:
 const nothing = fc.constant(null);
 
 const textNames = fc.constantFrom('first_name', 'last_name', 'email', 'phone', 'source', 'country_code');
+const someOf = fc.constantFrom(...Array.from({ length: CONTACTS }, (_, index) => index + 1000));
+const emails = fc
+  .tuple(
+    someOf,
+    fc.constantFrom('ada@EXAMPLE.com', 'Bob@Bücher.com', 'x_y@example.org', 'jörg@example.com', '@', 'x'),
+  )
+  .map(([n, rest]) => `${n}.${rest}`);
+const phones = fc
+  .tuple(fc.constantFrom('+1 (415) 555-', '(415) 555-', '030 ', '0049 30', '4420', '+', 'x'), someOf)
+  .map(([rest, n]) => `${rest}${n}`);
+const emailParts = fc.constantFrom('100', 'ADA', '@bücher.com', 'Example.', 'ö', 'Ö', '_', '%', '.COM', '@');
+const phoneParts = fc.constantFrom('+49', '030', '0049', '415', '555-10', '(415)', '0', '+', 'x', '-', '10');
 const timeNames = fc.constantFrom('created_at', 'last_interacted_at', 'email_opt_in_at', 'email_opt_out_at');
 const jsonNames = fc.oneof(
   fc.constantFrom(...keys).map((key) => `data.${key}`),
@@ -192,6 +208,12 @@ const leaf = fc.oneof(
   filter(textNames, is('in', 'not_in'), some(texts)),
   filter(textNames, is('cont', 'not_cont', 'start', 'end'), parts),
   filter(textNames, is('present', 'blank'), nothing),
+  filter(is('email'), is('eq', 'not_eq'), emails),
+  filter(is('email'), is('in', 'not_in'), some(emails)),
+  filter(is('email'), is('cont', 'not_cont', 'start', 'end'), emailParts),
+  filter(is('phone'), is('eq', 'not_eq'), phones),
+  filter(is('phone'), is('in', 'not_in'), some(phones)),
+  filter(is('phone'), is('cont', 'not_cont', 'start', 'end'), phoneParts),
   filter(is('subscribed_email', 'subscribed_phone'), is('true', 'false'), nothing),
   filter(is('subscribed_email', 'subscribed_phone'), is('eq', 'not_eq'), fc.boolean()),
   filter(
@@ -286,28 +308,32 @@ afterAll(() => test.drop());
 const column = <K extends keyof GivenContact>(contacts: GivenContact[], name: K) =>
   contacts.map((one) => one[name]);
 
+const emailOf = ({ email }: GivenContact, index: number) => email && `${index + 1000}.${email}`;
+const phoneOf = ({ phone }: GivenContact, index: number) => phone && `${phone}${index + 1000}`;
+
 async function store(contacts: GivenContact[]): Promise<void> {
   const { pool } = test.database;
   await pool.query(
-    `insert into contacts (id, account_id, brand_id, first_name, source, country_code, email, email_key,
+    `insert into contacts (id, account_id, brand_id, first_name, source, country_code, email, email_key, phone,
        email_subscribed, email_verified, enriched_at, email_opt_in_at, created_at, data)
      select n, 0, $1, c.*, d::jsonb from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-       $8::boolean[], $9::boolean[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::text[])
-       as c0 (n, a, b, c1, d1, e, f, g, h, i, j, d), lateral (select a, b, c1, d1, e, f, g, h, i, j) c`,
+       $14::text[], $8::boolean[], $9::boolean[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::text[])
+       as c0 (n, a, b, c1, d1, e, p, f, g, h, i, j, d), lateral (select a, b, c1, d1, e, p, f, g, h, i, j) c`,
     [
       BRAND,
       contacts.map((_, index) => index + 1),
       column(contacts, 'first_name'),
       column(contacts, 'source'),
       column(contacts, 'country_code'),
-      column(contacts, 'email'),
-      contacts.map(({ email }, index) => email && `${index}.${email.toLowerCase()}`),
+      contacts.map(emailOf),
+      contacts.map((one, index) => emailOf(one, index)?.toLowerCase() ?? null),
       column(contacts, 'email_subscribed'),
       column(contacts, 'email_verified'),
       column(contacts, 'enriched_at'),
       column(contacts, 'email_opt_in_at'),
       column(contacts, 'created_at'),
       contacts.map(({ data }) => JSON.stringify(data)),
+      contacts.map(phoneOf),
     ],
   );
   await pool.query(
@@ -381,8 +407,8 @@ function factsOf(one: GivenContact, index: number): ContactInMemory {
       id: index + 1,
       first_name: one.first_name,
       last_name: null,
-      email: one.email,
-      phone: null,
+      email: emailOf(one, index),
+      phone: phoneOf(one, index),
       source: one.source,
       country_code: one.country_code,
       subscribed_email: one.email !== null && one.email_subscribed,

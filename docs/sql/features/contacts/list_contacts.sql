@@ -26,8 +26,8 @@ select c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.sour
   select * from contacts c where c.brand_id = $1 and exists (
     select 1 from list_members m join lists l on l.id = m.list_id
     where m.list_id = $2 and m.contact_id = c.id and l.brand_id = c.brand_id and l.removed_at is null)
-    and (c.email_subscribed or c.phone_subscribed) = $3
-    and (c.email_key like lower($4) or lower(c.last_name) like lower($4)
+    and (c.email_subscribed or c.phone_subscribed) = $3 and (c.email_key like any($5::text[])
+      or c.phone ~ $6::text or lower(c.last_name) like lower($4)
       or lower(concat_ws(' ', c.first_name, c.last_name)) like lower($4)) and (c.email_verified or c.phone_verified)
     and not exists (
     select 1 from suppressions s

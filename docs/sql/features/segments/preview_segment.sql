@@ -18,6 +18,6 @@ with members as materialized (select c.id from contacts c
         where e.name_id = $2::integer and not e.test and e.created_at >= $3::timestamptz
         group by e.contact_id having count(*) >= $4::bigint) e where e.contact_id = c.id)
       and not coalesce((c.data -> $5::text) = any($6::jsonb[]), false)
-      and coalesce(lower(c.email collate "C") like $7::text, false)))
+      and coalesce(c.email_key like any($7::text[]), false)))
 select (select count(*) from members) as count,
   array(select id from members order by id desc limit 10) as ids

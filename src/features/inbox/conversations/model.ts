@@ -1,4 +1,5 @@
 /** Statements of conversations. */
+import { emailParts } from '../../../delivery/addresses/search-keys.ts';
 import { prefixPattern } from '../../../platform/db/like.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';
@@ -77,9 +78,9 @@ function sourceOf({ accountId, brandId }: BrandScope, filters: ConversationFilte
   const matching = `conversations c where ${conditions.join(' and ')}`;
   if (filters.search === undefined) return { source: matching, values };
   const part = `$${values.push(`%${prefixPattern(filters.search.toLowerCase())}`)}`;
-  const beginning = `$${values.push(prefixPattern(filters.search.toLowerCase()))}`;
+  const beginnings = `$${values.push(emailParts(filters.search).map(prefixPattern))}`;
   const source = `(select c.* from ${matching} order by c.last_message_at desc, c.id desc limit ${MAX_SEARCHED}) c
-    where lower(c.subject) like ${part} or exists (select from unnest(c.participants) p where lower(p) like ${beginning})`;
+    where lower(c.subject) like ${part} or exists (select from unnest(c.participants) p where lower(p) like any(${beginnings}::text[]))`;
   return { source, values };
 }
 

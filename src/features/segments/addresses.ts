@@ -1,0 +1,64 @@
+/** Filters by `email` and `phone`, which compare addresses in the form in which they are stored, not as they are typed. */
+import {
+  emailKeys,
+  emailParts,
+  phoneKeys,
+  phonePattern,
+  type Place,
+} from '../../delivery/addresses/search-keys.ts';
+import type { ColumnName, Predicate, Test } from './language.ts';
+import { type Path, readMany, readPart, readText, type ReadValue, type Report } from './values.ts';
+
+const readers = { email: emailKeys, phone: phoneKeys };
+export type AddressColumn = keyof typeof readers;
+
+export const isAddress = (column: ColumnName | null): column is AddressColumn =>
+  column !== null && Object.hasOwn(readers, column);
+
+const places: Partial<Record<Predicate, Place>> = {
+  cont: 'contains',
+  not_cont: 'contains',
+  start: 'starts',
+  end: 'ends',
+};
+
+interface Reading {
+  column: AddressColumn;
+  predicate: Predicate;
+  value: unknown;
+  path: Path;
+  report: Report;
+  /** Whether a text that is no address is a problem. It matches no contact, so filters that are stored may have it. */
+  strict: boolean;
+}
+
+function equalTest({ column, predicate, value, path, report, strict }: Reading): Test[] | undefined {
+  const read: ReadValue<readonly string[]> = (one, at) => {
+    const text = readText(one, at, report);
+    if (text === undefined) return undefined;
+    const keys = readers[column](text);
+    if (!('error' in keys)) return keys;
+    return strict ? void report(at, keys.error) : [];
+  };
+  const keys = readMany(predicate === 'in' || predicate === 'not_in', read)(value, path, report);
+  return keys && [{ type: 'address', match: 'equal', keys: [...new Set(keys.flat())] }];
+}
+
+function partTest({ column, value, path, report, strict }: Reading, place: Place): Test[] | undefined {
+  const part = readPart(value, path, report);
+  if (part === undefined) return undefined;
+  if (column === 'email') return [{ type: 'address', match: place, parts: emailParts(part) }];
+  const pattern = phonePattern(part, place);
+  if (pattern !== null) return [{ type: 'address', match: 'pattern', pattern }];
+  return strict
+    ? void report(path, 'is not a part of a phone number')
+    : [{ type: 'address', match: 'equal', keys: [] }];
+}
+
+/** Returns the tests of a filter by an address; null if its predicate does not compare; undefined after a report. */
+export function addressTests(reading: Reading): Test[] | null | undefined {
+  const { predicate } = reading;
+  const place = places[predicate];
+  if (place) return partTest(reading, place);
+  return ['eq', 'not_eq', 'in', 'not_in'].includes(predicate) ? equalTest(reading) : null;
+}
