@@ -1,5 +1,5 @@
 /**
- * The keys of addresses that somebody looks for: what is stored has one form (`key` of `parseEmailAddress`, E.164), and
+ * The keys of addresses in searches and filters: what is stored has one form (`key` of `parseEmailAddress`, E.164), and
  * people type many. Phone numbers are often written without their country code; such a text means the numbers of all
  * countries that are written so nationally, because nothing says which country is meant.
  */
@@ -61,7 +61,7 @@ function keysOfNational(digits: string): string[] {
 }
 
 /**
- * Returns the stored forms of a phone number that somebody looks for, E.164.
+ * Returns the stored forms of a phone number in a search or a filter, E.164.
  * @returns several if the text has no country code; what is wrong with it if it is no number
  */
 export function phoneKeys(text: string): readonly string[] | AddressError {
@@ -79,7 +79,7 @@ export function phoneKeys(text: string): readonly string[] | AddressError {
   return keysOfNational(digits);
 }
 
-/** Returns the stored forms of an email address that somebody looks for, or what is wrong with it. */
+/** Returns the stored forms of an email address in a search or a filter, or what is wrong with it. */
 export function emailKeys(text: string): readonly string[] | AddressError {
   const email = parseEmailAddress(text);
   return 'error' in email ? email : [email.key];

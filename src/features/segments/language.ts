@@ -166,7 +166,17 @@ export type Test =
   | { type: 'time'; match: 'compare'; comparison: Comparison<Date> }
   | { type: 'time'; match: 'within_last' | 'older_than'; period: Period }
   | { type: 'boolean'; value: boolean }
-  | { type: 'present' };
+  | { type: 'present' }
+  /** Of a value in JSON: it is an array, and one of its elements passes. */
+  | { type: 'element'; test: ElementTest }
+  /** It is this array. */
+  | { type: 'array'; value: readonly unknown[] };
+
+/** A test that a value equals one of others. */
+export type ElementTest =
+  | { type: 'text'; match: 'equal'; values: readonly string[] }
+  | { type: 'number'; match: 'equal'; values: readonly number[] }
+  | { type: 'boolean'; value: boolean };
 
 /** What a contact did, or mail to it: any mail, or that of one campaign. */
 export type Activity = { event: string } | { engagement: EngagementName; campaignId: number | null };

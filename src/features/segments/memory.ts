@@ -1,5 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { booleanOf, numberOf, timeOf } from './json-values.ts';
+import { isSameJson } from './json-tests.ts';
 import {
   type Activity,
   before,
@@ -102,6 +103,10 @@ export function testPasses(value: unknown, test: Test, asOf: Date): boolean {
       return booleanOf(value) === test.value;
     case 'present':
       return isPresent(value);
+    case 'element':
+      return Array.isArray(value) && value.some((element) => testPasses(element, test.test, asOf));
+    case 'array':
+      return isSameJson(value, test.value);
   }
 }
 

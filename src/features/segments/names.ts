@@ -2,25 +2,37 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type HeavyReads, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
 import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
+import { namedKeySql } from './name-path.ts';
 import type { FilterNames } from './schema.ts';
 
 const CONTACTS = 500;
 const MAX_KEYS = 200;
 const MAX_LEVELS = 3;
+const MAX_ELEMENTS = 10;
 /** Longer paths cannot be part of a filter's name. */
 const MAX_PATH = 290;
+
+/** SQL: whether a key can be a part of a name as it is, with its dots escaped. Others need quotes. */
+const isNameable = (key: string) => `${key} <> '' and ${key} !~ '["''\\[\\\\]'`;
 
 /** SQL: the keys of the newest contacts, each with the types of its values. `$1` is the brand. */
 const KEYS = `
   with recursive newest as materialized (
     select data from contacts where brand_id = $1 order by id desc limit ${CONTACTS}
   ), keys as (
-    select k.key as path, k.value, 1 as level from newest, jsonb_each(newest.data) k
-    where k.key <> '' and position('.' in k.key) = 0
+    select ${namedKeySql('k.key')} as path, k.value, 1 as level from newest, jsonb_each(newest.data) k
+    where ${isNameable('k.key')}
     union all
-    select keys.path || '.' || k.key, k.value, keys.level + 1
+    select keys.path || '.' || ${namedKeySql('k.key')}, k.value, keys.level + 1
     from keys, jsonb_each(case jsonb_typeof(keys.value) when 'object' then keys.value else '{}' end) k
-    where keys.level < ${MAX_LEVELS} and k.key <> '' and position('.' in k.key) = 0
+    where keys.level < ${MAX_LEVELS} and ${isNameable('k.key')}
+  ), scalars as (
+    select path, value from keys where jsonb_typeof(value) <> 'array'
+    union all
+    -- The types of an array are those of its elements.
+    select path, e.value from keys cross join lateral (
+      select * from jsonb_array_elements(case jsonb_typeof(keys.value) when 'array' then keys.value else '[]' end)
+      limit ${MAX_ELEMENTS}) e
   ), typed as (
     select path, case jsonb_typeof(value)
       when 'number' then 'number'
@@ -31,7 +43,7 @@ const KEYS = `
         when length(value #>> '{}') <= ${MAX_NUMBER_LENGTH} and value #>> '{}' ~ '${NUMBER_PATTERN}' then 'number'
         else 'text' end
       end as type
-    from keys where jsonb_typeof(value) in ('string', 'number', 'boolean') and length(path) <= ${MAX_PATH}
+    from scalars where jsonb_typeof(value) in ('string', 'number', 'boolean') and length(path) <= ${MAX_PATH}
   )
   select path, array_agg(distinct type) as types from typed group by path order by count(*) desc, path limit ${MAX_KEYS}`;
 

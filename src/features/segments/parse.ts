@@ -20,6 +20,8 @@ import {
   type Test,
 } from './language.ts';
 import { addressTests, isAddress } from './addresses.ts';
+import { containsJsonTests, equalJsonTests } from './json-tests.ts';
+import { keysOfName } from './name-path.ts';
 import { checkStep, idOf, namesStep, STEP_NAME } from './step-names.ts';
 import {
   MAX_ITEMS,
@@ -36,7 +38,6 @@ import {
   readOrdered,
   readPart,
   readPeriod,
-  readScalar,
   readStepEngagement,
   readText,
   readTime,
@@ -75,15 +76,16 @@ const plainNames = [
   'all',
 ];
 
-const flowPrefixes = ['trigger.', 'received.', 'step.'];
+const flowRoots = ['trigger', 'received', 'step'];
 
 function kindOf(name: string, flow: FlowNames | null): NameKind | null {
   if (Object.hasOwn(columnKinds, name)) return columnKinds[name as ColumnName];
   if (Object.hasOwn(engagementKinds, name)) return 'engagement';
   if (name === 'list' || name === 'segment' || name === 'any' || name === 'all') return name;
-  if (name.startsWith('data.')) return 'json';
-  if (flow && flowPrefixes.some((prefix) => name.startsWith(prefix))) return 'json';
-  return name.startsWith('event.') ? 'event' : null;
+  if (name.startsWith('event.')) return 'event';
+  const [root = '', ...others] = keysOfName(name) ?? [];
+  const isRoot = root === 'data' || (flow !== null && flowRoots.includes(root));
+  return isRoot && others.length > 0 ? 'json' : null;
 }
 
 const suggestion = (near: string | null) => (near ? `; did you mean ${near}?` : '');
@@ -93,10 +95,9 @@ function unknownName(name: string): string {
 }
 
 /** @returns undefined after a report */
-function pathOf(name: string, example: string, path: Path, report: Report): string[] | undefined {
-  const names = name.split('.');
+function pathOf(names: string[] | null, example: string, path: Path, report: Report): string[] | undefined {
   const [root] = example.split('.');
-  if (names.some((part) => part === ''))
+  if (!names || names.length === 0 || names.includes(''))
     return void report(path, `must name a key of ${root}, such as ${example}`);
   if (names.length > MAX_PATH_NAMES) return void report(path, `must have at most ${MAX_PATH_NAMES} keys`);
   return names;
@@ -109,36 +110,24 @@ function stepOperand(name: string, flow: FlowNames, path: Path, report: Report):
     return void report(path, 'must name a webhook step and a key of its answer, such as step.3.status');
   const step = ref ?? Number(id);
   if (!checkStep(flow, step, ['webhook'], path, report)) return undefined;
-  const names = pathOf(rest, 'step.3.status', path, report);
+  const names = pathOf(keysOfName(rest), 'step.3.status', path, report);
   return names && { of: { step: idOf(step) }, path: names };
 }
 
 /** @returns undefined after a report */
 function operandOf(name: string, flow: FlowNames | null, path: Path, report: Report): Operand | undefined {
-  const [first, ...others] = name.split('.');
-  const rest = others.join('.');
-  if (first === 'data' && others.length > 0) {
-    const names = pathOf(rest, 'data.plan', path, report);
+  if (Object.hasOwn(columnKinds, name)) return { column: name as ColumnName };
+  const [first, ...others] = keysOfName(name) ?? [];
+  if (first === 'data') {
+    const names = pathOf(others, 'data.plan', path, report);
     return names && { path: names };
   }
-  if (!flow || others.length === 0) return { column: name as ColumnName };
+  if (!flow) throw new Error(`a filter has no value by the name ${name}`);
   if (first === 'step') return stepOperand(name, flow, path, report);
   if (first === 'received' && !flow.received)
     return void report(path, 'can be used only in the filters of a wait_for_event step');
-  const names = pathOf(rest, `${first}.plan`, path, report);
+  const names = pathOf(others, `${first}.plan`, path, report);
   return names && { of: first as 'trigger' | 'received', path: names };
-}
-
-/** Returns the tests for values of any type: one for each type among them. */
-function scalarTests(values: readonly (string | number | boolean)[]): Test[] {
-  const texts = values.filter((value) => typeof value === 'string');
-  const numbers = values.filter((value) => typeof value === 'number');
-  const booleans = [...new Set(values.filter((value) => typeof value === 'boolean'))];
-  return [
-    ...(texts.length > 0 ? [{ type: 'text', match: 'equal', values: texts } as const] : []),
-    ...(numbers.length > 0 ? [{ type: 'number', match: 'equal', values: numbers } as const] : []),
-    ...booleans.map((value) => ({ type: 'boolean', value }) as const),
-  ];
 }
 
 interface Reading {
@@ -163,10 +152,8 @@ function equalityTests({ kind, column, predicate, value, path, report }: Reading
       const values = many(readBoolean);
       return values?.map((one) => ({ type: 'boolean', value: one }));
     }
-    case 'json': {
-      const values = many(readScalar);
-      return values && scalarTests(values);
-    }
+    case 'json':
+      return equalJsonTests(isArray, value, path, report);
     default: {
       const known = column && statuses[column];
       const values = many(known ? readOneOf(known) : readText);
@@ -207,6 +194,8 @@ function testsOf(reading: Reading): Test[] | undefined {
     case 'not_cont':
     case 'start':
     case 'end': {
+      const isJson = reading.kind === 'json';
+      if (isJson && matches[predicate] === 'contains') return containsJsonTests(value, path, report);
       const part = readPart(value, path, report);
       return part === undefined ? undefined : [{ type: 'text', match: matches[predicate], value: part }];
     }

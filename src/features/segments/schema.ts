@@ -116,10 +116,13 @@ export const filterNamesSchema = z
     data: z
       .array(
         z.object({
-          path: z.string().meta({ description: 'The keys, such as `address.city`.', examples: ['plan'] }),
+          path: z.string().meta({
+            description: 'The keys, such as `address.city`. A dot in a key is written as `\\.`.',
+            examples: ['plan'],
+          }),
           types: z.array(z.enum(['text', 'number', 'boolean', 'date', 'time'])).meta({
             description:
-              'The types of its values. A text that filters can read as a number or a time counts as one.',
+              'The types of its values, or of the elements of arrays. A text that filters can read as a number or a time counts as one.',
           }),
         }),
       )

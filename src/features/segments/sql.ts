@@ -8,6 +8,7 @@ import {
   type ColumnName,
   type Comparison,
   type Condition,
+  type ElementTest,
   type EngagementName,
   engagementKinds,
   type Operand,
@@ -15,7 +16,8 @@ import {
   type Test,
 } from './language.ts';
 
-type ValueTest = Exclude<Test, { type: 'address' }>;
+type JsonTest = Exclude<Test, { type: 'address' }>;
+type ValueTest = Exclude<JsonTest, { type: 'element' | 'array' }>;
 
 /** A condition on contacts, under the alias `c`. It is never null. */
 export interface SqlCondition {
@@ -256,23 +258,28 @@ class SqlWriter {
     if ('of' in operand) throw new Error('values of a flow run must be folded first');
     if (test.type === 'address') return this.address(operand, test);
     if ('path' in operand) return this.jsonValue(this.jsonOf(operand.path), test);
-    if (operand.column === 'last_interacted_at') {
+    if (test.type === 'element' || test.type === 'array') throw new Error('columns contain no arrays');
+    return this.ofColumn(operand.column, test);
+  }
+
+  private ofColumn(name: ColumnName, test: ValueTest): string {
+    if (name === 'last_interacted_at') {
       return `exists (select 1 from contact_activity a
         where a.contact_id = c.id and ${this.columnValue('a.last_interacted_at', test)})`;
     }
-    if (operand.column === 'verification_status') return verification(test);
-    if (operand.column === 'email_verdict') {
+    if (name === 'verification_status') return verification(test);
+    if (name === 'email_verdict') {
       // A verdict on a former address of the contact does not count.
       return `exists (select 1 from contact_verdicts v where v.contact_id = c.id and v.email_key = c.email_key
         and ${this.columnValue('v.verdict', test)})`;
     }
-    const column = columnSql[operand.column];
+    const column = columnSql[name];
     // A column that is never null needs no guard, which would keep PostgreSQL from using its index.
     if (test.type === 'boolean') return test.value ? column : `not ${column}`;
     if (test.type === 'present') return `(${this.columnValue(column, test)})`;
     if (test.type === 'text' && test.match !== 'equal') return this.columnValue(column, test);
     const sql = this.columnValue(column, test);
-    return operand.column === 'id' || operand.column === 'created_at' || operand.column === 'updated_at'
+    return name === 'id' || name === 'created_at' || name === 'updated_at'
       ? `(${sql})`
       : `(${column} is not null and ${sql})`;
   }
@@ -336,7 +343,7 @@ class SqlWriter {
     return `${sql} >= ${this.since(test.period)}${limit}`;
   }
 
-  private jsonValue(json: string, test: ValueTest): string {
+  private jsonValue(json: string, test: JsonTest): string {
     switch (test.type) {
       case 'text':
         if (test.match === 'equal') {
@@ -364,7 +371,20 @@ class SqlWriter {
         return guessed(`${json} in ('${test.value}'::jsonb, '"${test.value}"'::jsonb)`);
       case 'present':
         return `coalesce(${json}, 'null') not in ('null'::jsonb, '""'::jsonb, '[]'::jsonb, '{}'::jsonb)`;
+      case 'element':
+        return this.jsonElement(json, test.test);
+      case 'array':
+        return guessed(`${json} = ${this.parameter(JSON.stringify(test.value), 'jsonb')}`);
     }
+  }
+
+  private jsonElement(json: string, test: ElementTest): string {
+    const isArray = `jsonb_typeof(${json}) = 'array'`;
+    if (test.type === 'text') {
+      return guessed(`${isArray} and jsonb_exists_any(${json}, ${this.parameter(test.values, 'text[]')})`);
+    }
+    return `exists (select 1 from jsonb_array_elements(case when ${isArray} then ${json} else '[]' end) e
+      where ${this.jsonValue('e.value', test)})`;
   }
 }
 

@@ -115,10 +115,12 @@ describe('the names that filters can use', () => {
       data: [
         { path: 'plan', types: ['number', 'text'] },
         { path: 'age', types: ['number'] },
+        { path: String.raw`a\.b`, types: ['number'] },
         { path: 'address.city', types: ['text'] },
         { path: 'address.geo.lat', types: ['number'] },
         { path: 'born', types: ['date'] },
         { path: 'seen', types: ['time'] },
+        { path: 'tags', types: ['text'] },
         { path: 'vip', types: ['boolean'] },
       ],
       events: ['order_placed', 'signed_up'],

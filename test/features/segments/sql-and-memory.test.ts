@@ -9,6 +9,7 @@ import {
 } from '../../../src/features/segments/service.ts';
 import { explainMatch } from '../../../src/features/segments/explain.ts';
 import type { Filter } from '../../../src/features/segments/parse.ts';
+import { emailParts, emails, firstNumber, phoneParts, phones } from './address-filters.ts';
 import { CAMPAIGNS, ENGAGEMENT, engagementOf, storeMail } from './campaign-mail.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
@@ -111,10 +112,16 @@ const scalars = fc.oneof(
   fc.boolean(),
   fc.constantFrom('true', 'false', 'TRUE'),
 );
-const keys = ['a', 'b', 'c', 'n', '__x', 'constructor', 'a b', '0'];
+const keys = ['a', 'b', 'c', 'n', '__x', 'constructor', 'a b', '0', 'x.y', 'q"', 'z\\'];
+/** As a part of a name. */
+const named = (key: string) => (/[.\\]/.test(key) ? JSON.stringify(key) : key);
 const json: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 6, arbitrary: scalars },
   { weight: 1, arbitrary: fc.constantFrom(null, [], {}, [1], ['a'], [[30]], { a: {} }) },
+  {
+    weight: 3,
+    arbitrary: fc.array(fc.oneof(scalars, fc.constantFrom(null, [], ['a'], { a: 1 })), { maxLength: 3 }),
+  },
   { weight: 2, arbitrary: fc.dictionary(fc.constantFrom(...keys), scalars, { maxKeys: 3 }) },
 );
 
@@ -175,22 +182,12 @@ const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.array(arbitrary, { minLength:
 const nothing = fc.constant(null);
 
 const textNames = fc.constantFrom('first_name', 'last_name', 'email', 'phone', 'source', 'country_code');
-const someOf = fc.constantFrom(...Array.from({ length: CONTACTS }, (_, index) => index + 1000));
-const emails = fc
-  .tuple(
-    someOf,
-    fc.constantFrom('ada@EXAMPLE.com', 'Bob@Bücher.com', 'x_y@example.org', 'jörg@example.com', '@', 'x'),
-  )
-  .map(([n, rest]) => `${n}.${rest}`);
-const phones = fc
-  .tuple(fc.constantFrom('+1 (415) 555-', '(415) 555-', '030 ', '0049 30', '4420', '+', 'x'), someOf)
-  .map(([rest, n]) => `${rest}${n}`);
-const emailParts = fc.constantFrom('100', 'ADA', '@bücher.com', 'Example.', 'ö', 'Ö', '_', '%', '.COM', '@');
-const phoneParts = fc.constantFrom('+49', '030', '0049', '415', '555-10', '(415)', '0', '+', 'x', '-', '10');
 const timeNames = fc.constantFrom('created_at', 'last_interacted_at', 'email_opt_in_at', 'email_opt_out_at');
 const jsonNames = fc.oneof(
-  fc.constantFrom(...keys).map((key) => `data.${key}`),
-  fc.tuple(fc.constantFrom(...keys), fc.constantFrom(...keys)).map(([a, b]) => `data.${a}.${b}`),
+  fc.constantFrom(...keys).map((key) => `data.${named(key)}`),
+  fc
+    .tuple(fc.constantFrom(...keys), fc.constantFrom(...keys))
+    .map(([a, b]) => `data.${named(a)}.${named(b)}`),
 );
 const parts = texts.filter((text) => text !== '');
 const timeTexts = fc.constantFrom(
@@ -239,6 +236,9 @@ const leaf = fc.oneof(
   filter(jsonNames, is('eq', 'not_eq'), scalars),
   filter(jsonNames, is('in', 'not_in'), some(scalars)),
   filter(jsonNames, is('cont', 'not_cont', 'start', 'end'), parts),
+  filter(jsonNames, is('cont', 'not_cont'), fc.oneof(numbers, fc.boolean())),
+  filter(jsonNames, is('eq', 'not_eq'), fc.array(fc.oneof(scalars, fc.constant(null)), { maxLength: 2 })),
+  filter(jsonNames, is('eq', 'not_eq'), fc.constantFrom([], [1], ['a'], [[30]], [{ a: 1 }], [-0])),
   filter(jsonNames, is('gt', 'gteq', 'lt', 'lteq'), fc.oneof(numbers, timeTexts)),
   filter(jsonNames, is('between'), between(numbers, Number)),
   filter(jsonNames, is('between'), between(timeTexts, Date.parse)),
@@ -308,8 +308,8 @@ afterAll(() => test.drop());
 const column = <K extends keyof GivenContact>(contacts: GivenContact[], name: K) =>
   contacts.map((one) => one[name]);
 
-const emailOf = ({ email }: GivenContact, index: number) => email && `${index + 1000}.${email}`;
-const phoneOf = ({ phone }: GivenContact, index: number) => phone && `${phone}${index + 1000}`;
+const emailOf = ({ email }: GivenContact, index: number) => email && `${index + firstNumber}.${email}`;
+const phoneOf = ({ phone }: GivenContact, index: number) => phone && `${phone}${index + firstNumber}`;
 
 async function store(contacts: GivenContact[]): Promise<void> {
   const { pool } = test.database;

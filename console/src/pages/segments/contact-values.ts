@@ -27,7 +27,12 @@ const textOf = (value: unknown): string => {
 export function contactValueText(contact: Schemas['Contact'], name: string): string | null {
   if (name === 'email' || name === 'phone') return textOf(addressOf(contact, name));
   if (name.startsWith('data.')) {
-    const keys = name.split('.').slice(1);
+    // Names with keys in quotes come only from API clients.
+    if (/["'[]/.test(name)) return null;
+    const keys = name
+      .split(/(?<!\\)[.]/)
+      .slice(1)
+      .map((key) => key.replaceAll(String.raw`\.`, '.'));
     const value = keys.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), contact.data);
     return textOf(value);
   }
