@@ -1,8 +1,9 @@
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type HeavyReads, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
-import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
 import { namedKeySql } from './name-path.ts';
+import { isTimeSql } from '../../platform/input/time-sql.ts';
+import { MAX_NUMBER_LENGTH, NUMBER_PATTERN } from './json-values.ts';
 import type { FilterNames } from './schema.ts';
 
 const CONTACTS = 500;
@@ -15,6 +16,7 @@ const MAX_PATH = 290;
 /** SQL: whether a key can be a part of a name as it is, with its dots escaped. Others need quotes. */
 const isNameable = (key: string) => `${key} <> '' and ${key} !~ '["''\\[\\\\]'`;
 
+const TEXT = "(value #>> '{}')";
 /** SQL: the keys of the newest contacts, each with the types of its values. `$1` is the brand. */
 const KEYS = `
   with recursive newest as materialized (
@@ -38,9 +40,9 @@ const KEYS = `
       when 'number' then 'number'
       when 'boolean' then 'boolean'
       else case
-        when value #>> '{}' ~ '${DAY_PATTERN}' then 'date'
-        when value #>> '{}' ~ '${TIME_PATTERN}' then 'time'
-        when length(value #>> '{}') <= ${MAX_NUMBER_LENGTH} and value #>> '{}' ~ '${NUMBER_PATTERN}' then 'number'
+        when length(${TEXT}) <= ${MAX_NUMBER_LENGTH} and ${TEXT} ~ '${NUMBER_PATTERN}' then 'number'
+        when ${isTimeSql(TEXT, 'day')} then 'date'
+        when ${isTimeSql(TEXT, 'zoned', 'local')} then 'time'
         else 'text' end
       end as type
     from scalars where jsonb_typeof(value) in ('string', 'number', 'boolean') and length(path) <= ${MAX_PATH}

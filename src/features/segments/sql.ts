@@ -1,7 +1,7 @@
 import { endedSql } from '../../delivery/consent/suppressions.ts';
 import { literalPattern } from '../../platform/db/like.ts';
 import { campaignMailOfFewSql, campaignMailSql } from './campaign-mail.ts';
-import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
+import { jsonTimeSql, MAX_NUMBER_LENGTH, NUMBER_PATTERN } from './json-values.ts';
 import {
   type Activity,
   before,
@@ -106,16 +106,6 @@ function jsonNumber(json: string): string {
   return (
     `case jsonb_typeof(${json}) when 'number' then ${json}::numeric when 'string' then ` +
     `case when length${text} <= ${MAX_NUMBER_LENGTH} and ${text} ~ '${NUMBER_PATTERN}' then ${text}::numeric end end`
-  );
-}
-
-/** SQL for a JSON value as a time, null if it is none; the casts cannot fail. */
-function jsonTime(json: string): string {
-  const text = `(${json} #>> '{}')`;
-  return (
-    `case when jsonb_typeof(${json}) <> 'string' then null ` +
-    `when ${text} ~ '${DAY_PATTERN}' then (${text} || 'T00:00:00Z')::timestamptz ` +
-    `when ${text} ~ '${TIME_PATTERN}' then date_trunc('milliseconds', ${text}::timestamptz) end`
   );
 }
 
@@ -360,7 +350,7 @@ class SqlWriter {
         return guessed(this.comparison(jsonNumber(json), test.comparison, 'numeric'));
       case 'time': {
         // The data may contain future times, which are not within the last days.
-        const sql = jsonTime(json);
+        const sql = jsonTimeSql(json);
         const limit =
           test.match === 'within_last'
             ? ` and ${sql} <= ${this.parameter(this.context.asOf, 'timestamptz')}`

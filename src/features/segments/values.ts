@@ -1,5 +1,5 @@
 import { MAX_ID } from '../../platform/db/paging.ts';
-import { timeOf } from './json-values.ts';
+import { exactTimeOf } from './json-values.ts';
 import {
   type Comparison,
   type Order,
@@ -52,7 +52,7 @@ export const readBoolean: ReadValue<boolean> = (value, path, report) =>
   typeof value === 'boolean' ? value : void report(path, 'must be true or false');
 
 export const readTime: ReadValue<Date> = (value, path, report) =>
-  timeOf(value) ??
+  exactTimeOf(value) ??
   void report(path, 'must be an ISO 8601 date, or a date-time with its zone, such as 2026-01-31T09:30:00Z');
 
 export const readScalar: ReadValue<string | number | boolean> = (value, path, report) => {

@@ -30,6 +30,37 @@ export interface TimeZones {
    * @returns null if the zone does not exist
    */
   shownAt(time: number, zone: string): number | null;
+  /**
+   * The first moment at which the clocks of a zone show a time; if they skip it, the moment at which they are changed.
+   * @param shown the epoch ms at which a UTC clock shows the time
+   * @returns epoch ms; null if the zone does not exist
+   */
+  momentAt(shown: number, zone: string): number | null;
+}
+
+const DAY = 86_400_000;
+
+/** @param offsetAt how far the clocks of the zone are ahead of UTC at a moment, in ms */
+function firstMoment(shown: number, offsetAt: (time: number) => number): number {
+  const offsets = [offsetAt(shown - DAY), offsetAt(shown + DAY)] as const;
+  const moments = offsets.map((offset) => shown - offset);
+  const valid = moments.filter((moment) => moment + offsetAt(moment) === shown);
+  if (valid.length > 0) return Math.min(...valid);
+  // The clocks change between these two moments.
+  let [before, after] = [Math.min(...moments), Math.max(...moments)];
+  while (after - before > 1_000) {
+    const middle = Math.floor((before + after) / 2_000) * 1_000;
+    if (offsetAt(middle) === offsets[0]) before = middle;
+    else after = middle;
+  }
+  return after;
+}
+
+function shownBy(format: Intl.DateTimeFormat, time: number): number {
+  const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
+  for (const { type, value } of format.formatToParts(time)) shown[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** @param max zones that are cached. Clients choose names of zones, so there may be any number of them. */
@@ -43,11 +74,15 @@ export function createTimeZones(max: number): TimeZones {
     exists: (zone) => find(zone) !== null,
     shownAt(time, zone) {
       const format = find(zone);
+      return format && shownBy(format, time);
+    },
+    momentAt(shown, zone) {
+      const format = find(zone);
       if (!format) return null;
-      const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
-      for (const { type, value } of format.formatToParts(time)) shown[type] = Number(value);
-      const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
-      return Date.UTC(year, month - 1, day, hour, minute, second);
+      return firstMoment(shown, (time) => {
+        const whole = Math.floor(time / 1_000) * 1_000;
+        return shownBy(format, whole) - whole;
+      });
     },
   };
 }

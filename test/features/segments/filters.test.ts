@@ -129,18 +129,23 @@ describe('a value in data', () => {
     expect(await selected(ids, [filter('data.age', 'lt', 1.7e308)])).toEqual([]);
   });
 
-  it('is a time if it is an ISO 8601 date or date-time', async () => {
+  it('is a time as exports write it, in UTC if it names no zone', async () => {
     const values2 = [
       '2026-01-31',
       '2026-02-30',
       '2026-02-01T00:30:00+02:00',
-      '2026-02-01T00:30:00',
+      '2026-01-31 22:30:00',
       'soon',
       20260131,
+      '31-01-2026',
+      'Sat, 31 Jan 2026 22:30:00 GMT',
+      1769898600,
+      '1769898600000',
     ];
     const ids = await store(values2.map((at) => ({ data: { at } })));
-    expect(await selected(ids, [filter('data.at', 'gteq', '2026-01-31')])).toEqual([0, 2]);
-    expect(await selected(ids, [filter('data.at', 'lt', '2026-01-31T22:30:00.001Z')])).toEqual([0, 2]);
+    const times = [0, 2, 3, 7, 8, 9];
+    expect(await selected(ids, [filter('data.at', 'gteq', '2026-01-31')])).toEqual(times);
+    expect(await selected(ids, [filter('data.at', 'lt', '2026-01-31T22:30:00.001Z')])).toEqual(times);
     expect(await selected(ids, [filter('data.at', 'gt', '2026-01-31T22:30:00Z')])).toEqual([]);
   });
 

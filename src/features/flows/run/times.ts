@@ -20,12 +20,6 @@ function shownAt(time: Date, timezone: string): number {
   return shown;
 }
 
-/** How far the clocks of a zone are ahead of UTC, in ms. */
-function offsetAt(time: number, timezone: string): number {
-  const whole = Math.floor(time / 1_000) * 1_000;
-  return shownAt(new Date(whole), timezone) - whole;
-}
-
 /** What a zone's clocks show. */
 export interface Clock {
   /** Minutes since midnight. */
@@ -39,20 +33,11 @@ export function clockAt(time: Date, timezone: string): Clock {
   return { minutes: 60 * shown.getUTCHours() + shown.getUTCMinutes(), weekday: shown.getUTCDay() || 7 };
 }
 
-/** The first moment at which clocks show a time; if they skip it, the moment at which they are changed. */
+/** The first moment at which clocks show a time, see {@link createTimeZones}. */
 function firstMoment(shown: number, timezone: string): number {
-  const offsets = [offsetAt(shown - DAY, timezone), offsetAt(shown + DAY, timezone)] as const;
-  const moments = offsets.map((offset) => shown - offset);
-  const valid = moments.filter((moment) => moment + offsetAt(moment, timezone) === shown);
-  if (valid.length > 0) return Math.min(...valid);
-  // The clocks change between these two moments.
-  let [before, after] = [Math.min(...moments), Math.max(...moments)];
-  while (after - before > 1_000) {
-    const middle = Math.floor((before + after) / 2_000) * 1_000;
-    if (offsetAt(middle, timezone) === offsets[0]) before = middle;
-    else after = middle;
-  }
-  return after;
+  const moment = timeZones.momentAt(shown, timezone);
+  if (moment === null) throw new RangeError('the time zone is unknown');
+  return moment;
 }
 
 /** Parses `HH:MM` into minutes since midnight. */
