@@ -3878,6 +3878,8 @@ export interface components {
             offset_seconds?: number;
             /** @enum {string} */
             if_past?: "continue" | "exit";
+            /** @enum {string} */
+            if_unreadable?: "continue" | "exit";
         };
         Filter: {
             name: string;

@@ -77,7 +77,8 @@ function addressPasses(address: string, test: Test & { type: 'address' }): boole
   }
 }
 
-function isPresent(value: unknown): boolean {
+/** Whether a value is not blank. */
+export function isPresent(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false;
   if (typeof value !== 'object' || value instanceof Date) return true;
   return Object.keys(value).length > 0;

@@ -23,9 +23,8 @@ export {
   type StepName,
   timeColumns,
 } from './language.ts';
-export { timeOf as jsonTime } from './json-values.ts';
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';
-export { type ContactInMemory, matches, valueAt } from './memory.ts';
+export { type ContactInMemory, isPresent, matches, valueAt } from './memory.ts';
 export { type Filter, filterShape, parseFilters, type Problem } from './parse.ts';
 export { withStepIds } from './step-names.ts';
 export type { SqlCondition } from './sql.ts';

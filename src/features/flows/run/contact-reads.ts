@@ -1,9 +1,10 @@
 /** What a run reads of its contact, shared by real and simulated runs. */
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { jsonTime, valueAt } from '../../segments/service.ts';
+import { timeIn } from '../../../platform/input/times.ts';
+import { isPresent, valueAt } from '../../segments/service.ts';
 import { type FilterScope, flowMatches } from '../filters.ts';
-import type { RunContext } from './interpreter.ts';
+import type { RunContext, Unreadable } from './interpreter.ts';
 import { contactTimezone } from './times.ts';
 
 /**
@@ -45,13 +46,21 @@ async function readContact(db: Queryable, brandId: number, contactId: number): P
 }
 
 /**
- * Reads a field that contains a time.
- * @param field `data.<path>`, or the name of a column
- * @returns null if it is missing, or not a time as filters parse it
+ * Reads a value that a run asks for a time.
+ * @param zone of values that name none
+ * @returns null if there is no value
  */
-function timeIn(contact: ContactTimes, field: string): Date | null {
+export function readDataTime(value: unknown, zone: string | null): Date | Unreadable | null {
+  if (!isPresent(typeof value === 'string' ? value.trim() : value)) return null;
+  return timeIn(value, zone ?? 'UTC') ?? { unreadable: value };
+}
+
+/** Reads a field that contains a time. @param field `data.<path>`, or the name of a column */
+function timeOfField(contact: ContactTimes, field: string): Date | Unreadable | null {
   const [first, ...names] = field.split('.');
-  if (first === 'data' && names.length > 0) return jsonTime(valueAt(contact.data, names));
+  if (first === 'data' && names.length > 0) {
+    return readDataTime(valueAt(contact.data, names), contact.brand_timezone);
+  }
   const column = timeColumns.find((name) => name === field);
   return column === undefined ? null : contact[column];
 }
@@ -80,7 +89,7 @@ export function createContactReads(
       flowMatches(db, { ...scope(), received: received?.data ?? null }, filters),
     async timeOf(field) {
       const contact = await contactNow();
-      return contact && timeIn(contact, field);
+      return contact && timeOfField(contact, field);
     },
     async timezone() {
       const contact = await contactNow();

@@ -55,6 +55,11 @@ export interface StepResult {
   eventId?: number;
 }
 
+/** A value that is not a time, although one is asked for. */
+export interface Unreadable {
+  unreadable: unknown;
+}
+
 /** What the interpreter reads and does. Each action happens at most once per run, step and iteration. */
 export interface RunContext {
   /** The time at which the run advances. */
@@ -68,8 +73,11 @@ export interface RunContext {
   percentile(stepId: number): number;
   /** Whether the contact matches filters now. @param received the event that `received.<path>` names */
   matches(filters: Filters, received?: ArrivedEvent): Promise<boolean>;
-  /** The contact's value of a field that contains a time; null if it is missing, or not a time. */
-  timeOf(field: string): Promise<Date | null>;
+  /**
+   * The contact's value of a field that contains a time; null if it is missing. Values without a zone are in that of the
+   * brand, else in UTC.
+   */
+  timeOf(field: string): Promise<Date | Unreadable | null>;
   /** The time zone of the contact, as `contactTimezone` finds it. */
   timezone(): Promise<string>;
   /** When the brand's current quiet hours end; null if there are none now. Only called for steps that send. */

@@ -7,6 +7,7 @@ import {
   firstRecord,
   type StepResult,
   type RunContext,
+  type Unreadable,
 } from '../run/interpreter.ts';
 import { allSteps, referencesOf, simulate, type Step, type StepTable, stepTable } from '../steps/index.ts';
 import type { Changes, Filters, StoredStep } from '../steps/step.ts';
@@ -42,7 +43,7 @@ export interface SimulatedState {
 /** What the simulation reads of the real contact. */
 export interface SimulatedContact extends Pick<RunContext, 'percentile'> {
   matches(state: SimulatedState, filters: Filters, received?: ArrivedEvent): Promise<boolean>;
-  timeOf(state: SimulatedState, field: string): Promise<Date | null>;
+  timeOf(state: SimulatedState, field: string): Promise<Date | Unreadable | null>;
   timezone(state: SimulatedState): Promise<string>;
   quietUntil(state: SimulatedState): Promise<Date | null>;
   /** Whether the contact would get the message: `sent`, `skipped`, or the reason for ending the run. */
@@ -144,7 +145,7 @@ class Simulation implements RunContext {
     return this.assumed.get(filters) ?? this.contact.matches(this.state, filters, received);
   }
 
-  timeOf(field: string): Promise<Date | null> {
+  timeOf(field: string): Promise<Date | Unreadable | null> {
     return this.contact.timeOf(this.state, field);
   }
 

@@ -23,6 +23,7 @@ const OWN_REASONS = [
   'step_removed',
   'date_passed',
   'date_missing',
+  'date_unreadable',
 ];
 
 /** Ends the run, also from inside branches. */

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
 import { isTimeZone } from '../../../platform/input/time-zones.ts';
 import { timeColumns } from '../../segments/service.ts';
-import type { Move, RunContext } from '../run/interpreter.ts';
+import type { Move, RunContext, Unreadable } from '../run/interpreter.ts';
 import { isLocalTime, nextLocalTime } from '../run/times.ts';
 import { MAX_WAIT_SECONDS, presentedFields, seconds, stepShape } from './shapes.ts';
+import type { Step } from './index.ts';
 import type { Place, StepType } from './step.ts';
 
 /** Until a local time, on any or certain days. */
@@ -24,6 +25,8 @@ export interface FieldTime {
   offset_seconds?: number;
   /** What happens if the time is missing or has passed; `continue` by default. */
   if_past?: 'continue' | 'exit';
+  /** What happens if the contact has a value that is not a time; `exit` by default, also in flows stored without it. */
+  if_unreadable?: 'continue' | 'exit';
 }
 
 export type WaitStep =
@@ -69,7 +72,12 @@ const fieldTimeShape = z
       .max(MAX_FIELD)
       .refine(isTimeField, `must be data.<path>, or one of ${timeColumns.join(', ')}`),
     offset_seconds: z.int().min(-MAX_WAIT_SECONDS).max(MAX_WAIT_SECONDS).optional(),
-    if_past: z.enum(['continue', 'exit']).optional(),
+    if_past: z.enum(['continue', 'exit']).optional().meta({
+      description: 'What the run does if there is no time, or it has passed. `continue` by default.',
+    }),
+    if_unreadable: z.enum(['continue', 'exit']).optional().meta({
+      description: 'What the run does if the value is not a time, such as `12-04-2022`. `exit` by default.',
+    }),
   })
   .meta({ id: 'FieldTime' });
 
@@ -86,7 +94,7 @@ const shape = stepShape('wait', {
 });
 
 /** When a wait that begins now ends; null if there is no wait. */
-async function endOfWait(step: WaitStep, context: RunContext): Promise<Date | null> {
+async function endOfWait(step: WaitStep, context: RunContext): Promise<Date | UnreadableField | null> {
   if ('duration' in step) return new Date(context.asOf.getTime() + 1_000 * step.duration);
   const { until } = step;
   if (!isLocalTime(until)) return timeOfField(until, context);
@@ -94,26 +102,59 @@ async function endOfWait(step: WaitStep, context: RunContext): Promise<Date | nu
   return nextLocalTime(context.asOf, until, timezone === 'contact' ? await context.timezone() : timezone);
 }
 
-/** Null if the time is missing. */
-async function timeOfField(until: FieldTime, context: RunContext): Promise<Date | null> {
-  const time = await context.timeOf(until.field);
-  return time && new Date(time.getTime() + 1_000 * (until.offset_seconds ?? 0));
+interface UnreadableField extends Unreadable {
+  until: FieldTime;
 }
 
-async function run(step: WaitStep, { next, wait, context }: Place): Promise<Move> {
-  const field = 'until' in step && !isLocalTime(step.until) ? step.until : null;
+/** Null if the time is missing. */
+async function timeOfField(until: FieldTime, context: RunContext): Promise<Date | UnreadableField | null> {
+  const time = await context.timeOf(until.field);
+  if (time === null) return null;
+  if (!(time instanceof Date)) return { ...time, until };
+  return new Date(time.getTime() + 1_000 * (until.offset_seconds ?? 0));
+}
+
+const MAX_SHAPE = 40;
+
+/** Describes a value for the path of the run, which stays when the contact is deleted: `12-04-2022` is `99-99-9999`. */
+function shapeOf(value: unknown): string {
+  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const shape = text.replaceAll(/[0-9]/g, '9').replaceAll(/\p{L}/gu, 'a');
+  return shape.length > MAX_SHAPE ? `${shape.slice(0, MAX_SHAPE).toWellFormed()}…` : shape;
+}
+
+/** Leaves a wait whose time cannot be read. */
+function leaveUnreadable({ unreadable, until }: UnreadableField, next: Step | null): Move {
+  const { field, if_unreadable: then } = until;
+  const detail = { reason: 'not_a_time', field, shape: shapeOf(unreadable) };
+  const result = { outcome: 'unreadable', detail };
+  return then === 'continue' ? { result, next } : { result, next, exit: 'date_unreadable' };
+}
+
+const fieldOf = (step: WaitStep): FieldTime | null =>
+  'until' in step && !isLocalTime(step.until) ? step.until : null;
+
+/** Ends a wait at its time, unless its date has been postponed in the meantime. */
+async function end(step: WaitStep, { next, context }: Place, until: string): Promise<Move> {
+  const field = fieldOf(step);
+  const moved = field && (await timeOfField(field, context));
+  if (moved && !(moved instanceof Date)) return leaveUnreadable(moved, next);
+  if (moved && moved > context.asOf) return { wait: { for: 'time', until: moved.toISOString() } };
+  return { result: { outcome: 'done', detail: { until } }, next };
+}
+
+async function run(step: WaitStep, place: Place): Promise<Move> {
+  const { next, wait, context } = place;
   if (wait?.for === 'time') {
-    if (new Date(wait.until) > context.asOf) return { wait };
-    // The date may have been postponed in the meantime.
-    const moved = field && (await timeOfField(field, context));
-    if (moved && moved > context.asOf) return { wait: { for: 'time', until: moved.toISOString() } };
-    return { result: { outcome: 'done', detail: { until: wait.until } }, next };
+    return new Date(wait.until) > context.asOf ? { wait } : end(step, place, wait.until);
   }
   const until = await endOfWait(step, context);
+  if (until && !(until instanceof Date)) return leaveUnreadable(until, next);
   if (until && until > context.asOf) return { wait: { for: 'time', until: until.toISOString() } };
   const outcome = until ? 'passed' : 'missing';
   const result = { outcome, ...(until && { detail: { until: until.toISOString() } }) };
-  return field?.if_past === 'exit' ? { result, next, exit: `date_${outcome}` } : { result, next };
+  return fieldOf(step)?.if_past === 'exit' ? { result, next, exit: `date_${outcome}` } : { result, next };
 }
 
 /** Waits for some time, until a local time, or until a date of the contact. */

@@ -38,7 +38,10 @@ describe('the time in a field', () => {
     const contactId = await insertContact({ due: '2026-05-01', at: { end: '2026-05-01T10:00:00+02:00' } });
     await pool().query(`insert into contact_activity values ($1, '2026-02-03T00:00:00Z')`, [contactId]);
     const { timeOf } = factsOf(contactId);
-    const read = async (field: string) => (await timeOf(field))?.toISOString() ?? null;
+    const read = async (field: string) => {
+      const time = await timeOf(field);
+      return time instanceof Date ? time.toISOString() : time;
+    };
     expect(await read('data.due')).toBe('2026-05-01T00:00:00.000Z');
     expect(await read('data.at.end')).toBe('2026-05-01T08:00:00.000Z');
     expect(await read('email_opt_in_at')).toBe('2026-01-02T03:04:05.000Z');
@@ -47,22 +50,34 @@ describe('the time in a field', () => {
     expect(await read('phone_opt_in_at')).toBeNull();
   });
 
-  it('is null if it is missing, or not a time', async () => {
-    const { timeOf } = factsOf(await insertContact({ a: 'soon', b: 5, c: {}, d: ['2026-05-01'] }));
-    for (const field of [
-      'data.a',
-      'data.b',
-      'data.c',
-      'data.d.0',
-      'data.e',
-      'data.c.x',
-      'data',
-      'first_name',
-      'id',
-    ]) {
+  it('is null if it is missing or blank', async () => {
+    const { timeOf } = factsOf(await insertContact({ a: '', b: ' ', c: {}, d: ['2026-05-01'], e: null }));
+    const fields = ['a', 'b', 'c', 'd.0', 'e', 'f', 'c.x'].map((path) => `data.${path}`);
+    for (const field of [...fields, 'data', 'first_name', 'id']) {
       expect([field, await timeOf(field)]).toEqual([field, null]);
     }
     expect(await factsOf(999_999).timeOf('created_at')).toBeNull();
+  });
+
+  it('is unreadable if the value is not a time', async () => {
+    const data = { a: 'soon', b: 5, c: ['2026-05-01'], d: '12-04-2022', e: 20260131, f: false };
+    const { timeOf } = factsOf(await insertContact(data));
+    for (const [key, unreadable] of Object.entries(data)) {
+      expect(await timeOf(`data.${key}`)).toEqual({ unreadable });
+    }
+  });
+
+  it('without a zone is in that of the brand', async () => {
+    const { timeOf } = factsOf(
+      await insertContact({ day: '2027-06-30', at: '2027-06-30 12:00:00', exact: '2027-06-30 12:00 +0100' }),
+    );
+    await pool().query(`update brands set timezone = 'Europe/Berlin' where id = $1`, [account.brandId]);
+    expect([await timeOf('data.day'), await timeOf('data.at'), await timeOf('data.exact')]).toEqual([
+      new Date('2027-06-29T22:00:00Z'),
+      new Date('2027-06-30T10:00:00Z'),
+      new Date('2027-06-30T11:00:00Z'),
+    ]);
+    await pool().query('update brands set timezone = null where id = $1', [account.brandId]);
   });
 
   it('is that of the simulation if this has changed the data', async () => {

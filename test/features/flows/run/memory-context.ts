@@ -9,13 +9,13 @@ import {
   type StepResult,
   type RunContext,
 } from '../../../../src/features/flows/run/interpreter.ts';
+import { readDataTime } from '../../../../src/features/flows/run/contact-reads.ts';
 import { readRecord } from '../../../../src/features/flows/run/record.ts';
 import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import type { Filters, StoredStep } from '../../../../src/features/flows/steps/step.ts';
 import {
   type ContactInMemory,
   fold,
-  jsonTime,
   matches,
   parseFilters,
 } from '../../../../src/features/segments/service.ts';
@@ -107,7 +107,7 @@ export class MemoryWorld implements RunContext {
       received: received?.data,
       answers: this.answers,
     });
-  timeOf = async (field: string) => jsonTime(this.data[field.slice('data.'.length)]);
+  timeOf = async (field: string) => readDataTime(this.data[field.slice('data.'.length)], null);
   timezone = async () => this.scenario.timezone;
   quietUntil = async () => quietEnd(this.scenario, this.asOf);
 

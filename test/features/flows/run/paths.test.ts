@@ -8,8 +8,8 @@ import type {
   SimulatedState,
 } from '../../../../src/features/flows/simulate/simulation.ts';
 import { simulateRun } from '../../../../src/features/flows/simulate/simulation.ts';
+import { readDataTime } from '../../../../src/features/flows/run/contact-reads.ts';
 import { allSteps } from '../../../../src/features/flows/steps/index.ts';
-import { jsonTime } from '../../../../src/features/segments/service.ts';
 import { evaluate, runInMemory } from './memory-context.ts';
 import { percentileIn, quietEnd, type Scenario, scenarios } from './random-flows.ts';
 import { type ReferencePath, referencePath } from './reference.ts';
@@ -83,7 +83,7 @@ function factsOf(scenario: Scenario): SimulatedContact {
         received: received?.data,
         answers: new Map([...moment.steps].map(([id, { answer }]) => [id, answer])),
       }),
-    timeOf: async (moment, field) => jsonTime(dataAt(moment)[field.slice('data.'.length) as 'due']),
+    timeOf: async (moment, field) => readDataTime(dataAt(moment)[field.slice('data.'.length) as 'due'], null),
     timezone: async () => scenario.timezone,
     quietUntil: async ({ asOf }) => quietEnd(scenario, asOf),
     send: async () => {
@@ -132,6 +132,7 @@ it('covers every type of step, and both ends of every wait', () => {
         'wait done',
         'wait passed',
         'wait missing',
+        'wait unreadable',
       ],
       ...['condition yes', 'condition no', 'wait_for_event yes', 'wait_for_event timeout', 'event done'],
       ...[

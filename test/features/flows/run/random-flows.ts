@@ -91,6 +91,7 @@ const fieldTime = fc.record(
     field: fc.constantFrom('data.due', 'data.a', 'data.missing'),
     offset_seconds: fc.constantFrom(-86_400, 0, 3_600),
     if_past: fc.constantFrom('continue' as const, 'exit' as const),
+    if_unreadable: fc.constantFrom('continue' as const, 'exit' as const),
   },
   { requiredKeys: ['field'] },
 );

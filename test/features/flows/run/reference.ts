@@ -120,8 +120,9 @@ class Reference {
     }
     const { field, offset_seconds: offset = 0 } = step.until;
     const text = this.data[field.slice('data.'.length)];
+    if (text === undefined || text === null) return 'missing';
     const time = typeof text === 'string' ? Date.parse(text) : NaN;
-    if (Number.isNaN(time)) return 'missing';
+    if (Number.isNaN(time)) return 'unreadable';
     if (time + offset * 1_000 <= this.now) return 'passed';
     this.now = time + offset * 1_000;
     return 'done';
@@ -208,8 +209,10 @@ class Reference {
 
   private exitOf(step: Step, outcome: string): string | null {
     if (step.type === 'exit') return step.reason ?? 'exit';
-    if (step.type === 'wait' && 'until' in step && 'field' in step.until && step.until.if_past === 'exit') {
-      if (outcome === 'missing' || outcome === 'passed') return `date_${outcome}`;
+    if (step.type === 'wait' && 'until' in step && 'field' in step.until) {
+      const { if_past, if_unreadable } = step.until;
+      if (outcome === 'unreadable') return if_unreadable === 'continue' ? null : 'date_unreadable';
+      if (if_past === 'exit' && (outcome === 'missing' || outcome === 'passed')) return `date_${outcome}`;
     }
     const sends = step.type === 'email' || step.type === 'sms';
     return sends && outcome === 'skipped' && this.scenario.sends === 'unsubscribed' ? 'unsubscribed' : null;

@@ -13,7 +13,7 @@ export interface Script {
   answers?: StepResult | null;
   quietUntil?: string | null;
   send?: StepResult | { exit: string };
-  time?: string | null;
+  time?: string | null | { unreadable: unknown };
   timezone?: string;
   mustExit?: string | null;
   percentile?: number;
@@ -22,6 +22,8 @@ export interface Script {
 export interface ScriptedContext extends RunContext {
   /** What was recorded: `1 done`. */
   path: string[];
+  /** The details of these steps. */
+  details: unknown[];
   /** What was called: `email 1`. */
   calls: string[];
 }
@@ -35,9 +37,11 @@ function events(times: readonly string[] = []): ArrivedEvent[] {
 /** A context in which everything is as the script says. */
 export function scriptedContext(script: Script): ScriptedContext {
   const path: string[] = [];
+  const details: unknown[] = [];
   const calls: string[] = [];
   return {
     path,
+    details,
     calls,
     asOf: new Date(script.asOf),
     mustExit: () => Promise.resolve(script.mustExit ?? null),
@@ -46,7 +50,10 @@ export function scriptedContext(script: Script): ScriptedContext {
       Promise.resolve(
         received ? !script.refused?.includes(received.data.n as number) : (script.matches ?? true),
       ),
-    timeOf: () => Promise.resolve(date(script.time)),
+    timeOf: () =>
+      Promise.resolve(
+        typeof script.time === 'object' && script.time !== null ? script.time : date(script.time),
+      ),
     timezone: () => Promise.resolve(script.timezone ?? 'UTC'),
     quietUntil: () => Promise.resolve(date(script.quietUntil)),
     act: ({ type, id }) => {
@@ -64,8 +71,9 @@ export function scriptedContext(script: Script): ScriptedContext {
       return Promise.resolve();
     },
     answer: () => Promise.resolve(script.answers ?? null),
-    record: (step, _place, _arrived, { outcome }) => {
+    record: (step, _place, _arrived, { outcome, detail }) => {
       path.push(`${step.id} ${outcome}`);
+      details.push(detail);
       return Promise.resolve();
     },
   };

@@ -42,6 +42,43 @@ describe('a wait', () => {
     }
   });
 
+  it('ends the run if its date cannot be read, unless configured to continue', async () => {
+    const cases = [
+      ['12-04-2022', {}, 'date_unreadable'],
+      ['12-04-2022', { if_past: 'continue' }, 'date_unreadable'],
+      [{ at: 1 }, { if_unreadable: 'exit' }, 'date_unreadable'],
+      ['morgen', { if_past: 'exit', if_unreadable: 'continue' }, 'end'],
+    ] as const;
+    for (const [unreadable, rest, reason] of cases) {
+      const halt = await begin([field(rest)], { time: { unreadable } });
+      expect([halt.context.path, halt]).toEqual([
+        ['1 unreadable'],
+        expect.objectContaining({ halt: 'end', reason }),
+      ]);
+    }
+  });
+
+  it('says in the path what an unreadable date looks like, without its digits and letters', async () => {
+    const shapes = [
+      ['12-04-2022 10:00 Uhr', '99-99-9999 99:99 aaa'],
+      [20260131, '99999999'],
+      [['2026-01-31'], 'an array'],
+      ['x'.repeat(100), `${'a'.repeat(40)}…`],
+    ] as const;
+    for (const [unreadable, shape] of shapes) {
+      const { context } = await begin([field()], { time: { unreadable } });
+      expect(context.details).toEqual([{ reason: 'not_a_time', field: 'data.due', shape }]);
+    }
+  });
+
+  it('ends the run if its date has become unreadable in the meantime', async () => {
+    const { record } = await begin([field()], { time: '2026-03-11T00:00:00Z' });
+    const due = { asOf: '2026-03-11T00:00:00Z', time: { unreadable: 'next week' } };
+    expect(await advance([field()], record, due)).toMatchObject({ halt: 'end', reason: 'date_unreadable' });
+    const goesOn = await advance([field({ if_unreadable: 'continue' })], record, due);
+    expect(goesOn).toMatchObject({ halt: 'end', state: 'completed' });
+  });
+
   it('continues to wait if its date has been postponed in the meantime', async () => {
     const first = await begin([field({ offset_seconds: 60 })], { time: '2026-03-11T00:00:00Z' });
     expect(first).toMatchObject({ record: { wait: { until: '2026-03-11T00:01:00.000Z' } } });

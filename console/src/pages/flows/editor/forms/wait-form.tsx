@@ -169,6 +169,20 @@ function DateOfContact({ until, change, errors }: UntilProps) {
           onChange={(event) => set('if_past', event.target.value)}
         />
       </Field>
+      <Field
+        label="If the value is not a date"
+        hint="Such as 12-04-2022, which is a day in April or in December."
+        error={errors['until.if_unreadable']}
+      >
+        <Select
+          value={until.if_unreadable === 'continue' ? 'continue' : 'exit'}
+          options={[
+            { value: 'exit', label: 'leave the flow' },
+            { value: 'continue', label: 'go on at once' },
+          ]}
+          onChange={(event) => set('if_unreadable', event.target.value)}
+        />
+      </Field>
     </>
   );
 }
