@@ -3,8 +3,8 @@
  * names a zone. A value without a zone, such as `2026-03-01`, is never converted.
  */
 import { createTimeZones } from '../../platform/input/time-zones.ts';
+import { readTime } from '../../platform/input/times.ts';
 
-const MAX_DATE_LENGTH = 64;
 const MAX_FORMAT_LENGTH = 500;
 const MAX_WIDTH = 50;
 
@@ -43,30 +43,13 @@ function zonedTime(time: number, zone: string): ZonedTime {
   return { local: new Date(local), offsetMinutes: Math.round((local - time) / 60_000), zone };
 }
 
-const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
-const HAS_ZONE = /(?:\b(?:GMT|UTC)|Z|[+-]\d{2}:?\d{2})(?: \([^)]*\))?$/i;
-
-function readIso(iso: RegExpExecArray): { time: number; zoned: boolean } {
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = iso;
-  const offset = zone === undefined || /z/i.test(zone) ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
-  const milliseconds = `${fraction}000`.slice(0, 3);
-  const exact = `${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}${offset}`;
-  return { time: Date.parse(exact), zoned: zone !== undefined };
-}
-
-/** Parses a value of a template. @returns null if it is not a time */
-function readTime(value: unknown, now: number): { time: number; zoned: boolean } | null {
+/** Reads a value of a template. @returns null if it is not a time */
+function timeOf(value: unknown, now: number): { time: number; zoned: boolean } | null {
   if (value instanceof Date) return { time: value.getTime(), zoned: true };
-  if (typeof value === 'number') return { time: value * 1_000, zoned: true };
-  if (typeof value !== 'string' || value.length > MAX_DATE_LENGTH) return null;
-  const text = value.trim();
+  const text = typeof value === 'string' ? value.trim() : value;
   if (text === 'now' || text === 'today') return { time: now, zoned: true };
-  if (/^-?\d{1,12}$/.test(text)) return { time: Number(text) * 1_000, zoned: true };
-  const iso = ISO.exec(text);
-  if (iso) return readIso(iso);
-  const zoned = HAS_ZONE.test(text);
-  return { time: Date.parse(zoned ? text : `${text} UTC`), zoned };
+  const read = readTime(text);
+  return read && { time: read.ms, zoned: read.kind === 'zoned' };
 }
 
 const pad = (value: number, width: number, filler: string) =>
@@ -181,14 +164,14 @@ function inFormat(moment: ZonedTime, format: string): string {
 const DEFAULT_FORMAT = '%A, %B %-e, %Y at %-l:%M %P %z';
 
 /**
- * @param value a time: seconds since 1970, ISO 8601, an RFC 5322 date, `now` or `today`
+ * @param value a time in one of the forms of `platform/input/times.ts`, `now` or `today`
  * @param format for strftime; empty: date and time in words
  * @param zone an IANA name such as `Europe/Berlin`; unknown names mean UTC
  * @param now milliseconds since 1970
  * @returns undefined if the value is not a time
  */
 export function formatDate(value: unknown, format: string, zone: string, now: number): string | undefined {
-  const read = readTime(value, now);
+  const read = timeOf(value, now);
   // Beyond these years, Date and Intl disagree about calendars.
   if (!read || !(read.time > -62_000_000_000_000 && read.time < 253_402_300_800_000)) return undefined;
   const moment = read.zoned

@@ -7,9 +7,13 @@ import { columnFields, consentFields, type ColumnField, type ImportKind, type Ma
 /**
  * The use of one column of a file. `typed`: an export wrote the column, so that numbers and booleans are read as such.
  * A column about subscriptions can become data, too, so that its dates and reasons are not lost.
+ * `timezone`: that of date-times that name none.
  */
 export type ColumnUse =
-  { field: ColumnField } | { data: string; typed?: true } | { consent: ConsentUse; data?: string } | null;
+  | { field: ColumnField }
+  | { data: string; typed?: true; timezone?: string }
+  | { consent: ConsentUse; data?: string; timezone?: string }
+  | null;
 
 export interface Column {
   /** The name in the file, at most 200 characters; `column 3` if it has none. */
@@ -235,6 +239,14 @@ export function ofThisVersion(columns: readonly Column[]): readonly Column[] {
     return consent ? { ...column, use: { consent } } : column;
   });
 }
+
+/** Gives columns of data a time zone. An export has times as they were stored, so it keeps them. */
+export const withTimezone = (columns: readonly Column[], timezone: string | null): Column[] =>
+  columns.map((column) => {
+    const { use } = column;
+    const isData = use !== null && 'data' in use && !('typed' in use);
+    return isData && timezone !== null ? { ...column, use: { ...use, timezone } } : column;
+  });
 
 /** Whether the file has a column of addresses. */
 export function hasAddressColumn(columns: readonly Column[]): boolean {

@@ -299,3 +299,11 @@ export async function deleteErrorsOf(
   );
   return rowCount ?? 0;
 }
+
+/** The time zone of the brand, for date-times of the file that name none; null if it has none. */
+export async function timezoneOf(db: Queryable, brandId: number): Promise<string | null> {
+  const { rows } = await db.query<{ timezone: string | null }>('select timezone from brands where id = $1', [
+    brandId,
+  ]);
+  return rows[0]?.timezone ?? null;
+}

@@ -114,7 +114,7 @@ function spread(record: CsvRecord, columns: readonly Column[]): Spread {
     if ('field' in use) cells[use.field] = { text, column: column.name };
     else if (use.data !== undefined) {
       data ??= Object.create(null) as Record<string, unknown>;
-      data[use.data] = readDataCell(text, 'typed' in use);
+      data[use.data] = readDataCell(text, 'typed' in use, use.timezone);
     }
   }
   return { cells, consent, data };

@@ -17,11 +17,11 @@ import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { type Chunk, type ChunkDeps, isFailed } from './chunk.ts';
 import { commitRows, isHopeless } from './commit.ts';
-import { hasAddressColumn, missingColumns, readColumns } from './columns.ts';
+import { hasAddressColumn, missingColumns, readColumns, withTimezone } from './columns.ts';
 import { decideConsent, readWords } from './consent/words-of-file.ts';
 import { examplesOf } from './examples.ts';
 import { importEvents } from './events.ts';
-import { type ImportRecord, knowsConsent, type Layout, readImport, storeLayout } from './model.ts';
+import { type ImportRecord, knowsConsent, type Layout, readImport, storeLayout, timezoneOf } from './model.ts';
 import { beginImport, wakeWaiting } from './places.ts';
 import { processedRows } from './presenter.ts';
 import { chunkRows, readChunks } from './read-chunks.ts';
@@ -138,9 +138,10 @@ async function decideColumns(
   const recognized: Layout = { ...dialect, columns: readColumns(header, row.resource, mapping) };
   const words = await readWords(open, recognized, body, progress);
   const { columns, unknown } = decideConsent(recognized.columns, words);
+  const timezone = await timezoneOf(deps.pool, row.brand_id);
   const layout: Layout = {
     ...dialect,
-    columns,
+    columns: withTimezone(columns, timezone),
     status: row.resource === 'contacts' ? (status ?? null) : null,
   };
   await storeLayout(deps.pool, row.id, layout, examplesOf(layout, words.first));

@@ -33,9 +33,14 @@ export interface TimeZones {
   /**
    * The first moment at which the clocks of a zone show a time; if they skip it, the moment at which they are changed.
    * @param shown the epoch ms at which a UTC clock shows the time
-   * @returns epoch ms; null if the zone does not exist
+   * @returns the moment as epoch ms, and how far the clocks are ahead of UTC then; null if the zone does not exist
    */
-  momentAt(shown: number, zone: string): number | null;
+  momentAt(shown: number, zone: string): Moment | null;
+}
+
+interface Moment {
+  time: number;
+  aheadMs: number;
 }
 
 const DAY = 86_400_000;
@@ -63,11 +68,26 @@ function shownBy(format: Intl.DateTimeFormat, time: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
+function aheadAt(format: Intl.DateTimeFormat, time: number): number {
+  const whole = Math.floor(time / 1_000) * 1_000;
+  return shownBy(format, whole) - whole;
+}
+
 /** @param max zones that are cached. Clients choose names of zones, so there may be any number of them. */
 export function createTimeZones(max: number): TimeZones {
   const formats = new LRUCache<string, { format: Intl.DateTimeFormat | null }>({
     max,
     memoMethod: (zone) => ({ format: formatOf(zone) }),
+  });
+  // Imports ask for the same days again and again, and asking Intl takes long.
+  const days = new LRUCache<string, { aheadMs: number | null }>({
+    max: 10 * max,
+    memoMethod(key) {
+      const [day, zone] = key.split(' ', 2) as [string, string];
+      const format = find(zone);
+      const [before, after] = [-1, 2].map((more) => format && aheadAt(format, (Number(day) + more) * DAY));
+      return { aheadMs: before === after ? (before ?? null) : null };
+    },
   });
   const find = (zone: string) => (zone.length > MAX_NAME ? null : formats.memo(zone).format);
   return {
@@ -79,10 +99,10 @@ export function createTimeZones(max: number): TimeZones {
     momentAt(shown, zone) {
       const format = find(zone);
       if (!format) return null;
-      return firstMoment(shown, (time) => {
-        const whole = Math.floor(time / 1_000) * 1_000;
-        return shownBy(format, whole) - whole;
-      });
+      const steady = days.memo(`${Math.floor(shown / DAY)} ${zone}`).aheadMs;
+      if (steady !== null) return { time: shown - steady, aheadMs: steady };
+      const time = firstMoment(shown, (at) => aheadAt(format, at));
+      return { time, aheadMs: aheadAt(format, time) };
     },
   };
 }

@@ -186,8 +186,7 @@ const timeZones = createTimeZones(1_000);
 export function timeIn(value: unknown, zone: string): Date | null {
   const read = readTime(value);
   if (!read) return null;
-  const ms = read.kind === 'zoned' ? read.ms : (timeZones.momentAt(read.ms, zone) ?? read.ms);
-  return new Date(ms);
+  return new Date(read.kind === 'zoned' ? read.ms : (timeZones.momentAt(read.ms, zone)?.time ?? read.ms));
 }
 
 /**
@@ -200,11 +199,9 @@ export function withZone(text: string, zone: string): string {
   if (text.length < 12 || text.length > MAX_TIME_LENGTH || !/\d[:\d]\d\d/.test(text)) return text;
   const read = readTime(text);
   if (read?.kind !== 'local') return text;
-  const moment = timeZones.momentAt(read.ms, zone) ?? read.ms;
-  const minutes = Math.round(
-    ((timeZones.shownAt(moment, zone) ?? moment) - Math.floor(moment / 1_000) * 1_000) / MINUTE,
-  );
-  const shown = new Date(moment + minutes * MINUTE).toISOString().replace(/(?:[.]000)?Z$/, '');
+  const { time, aheadMs } = timeZones.momentAt(read.ms, zone) ?? { time: read.ms, aheadMs: 0 };
+  const minutes = Math.round(aheadMs / MINUTE);
+  const shown = new Date(time + minutes * MINUTE).toISOString().replace(/(?:[.]000)?Z$/, '');
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   const two = (n: number) => String(n).padStart(2, '0');
   return `${shown}${minutes < 0 ? '-' : '+'}${two(hours)}:${two(rest)}`;

@@ -53,6 +53,42 @@ async function addContact(values: Row): Promise<number> {
   return rows[0]?.id ?? 0;
 }
 
+describe('a date-time in data without a zone', () => {
+  const file =
+    'email,trial_ends,born,seen,order\n' +
+    'a@example.com,2027-06-30 12:00:00,1990-01-31,2027-06-30 12:00:00 +0100,12-04-2022 10:00:00\n' +
+    'b@example.com,"Jan 5, 2027 1:05 PM",,1814356800,\n';
+
+  it('is completed by the offset of the brand, and nothing else changes', async () => {
+    await pool().query(`update brands set timezone = 'Europe/Berlin' where id = $1`, [api.brandId]);
+    await importFile(api, { file });
+    expect(await contacts('data')).toEqual([
+      [
+        {
+          trial_ends: '2027-06-30T12:00:00+02:00',
+          born: '1990-01-31',
+          seen: '2027-06-30 12:00:00 +0100',
+          order: '12-04-2022 10:00:00',
+        },
+      ],
+      [{ trial_ends: '2027-01-05T13:05:00+01:00', seen: '1814356800' }],
+    ]);
+    await pool().query('update brands set timezone = null where id = $1', [api.brandId]);
+  });
+
+  it('stays as it is in a brand without a time zone, and in an export', async () => {
+    await importFile(api, { file: 'email,at\na@example.com,2027-06-30 12:00:00\n' });
+    await pool().query(`update brands set timezone = 'Europe/Berlin' where id = $1`, [api.brandId]);
+    const marks = 'uuid,subscribed_email,subscribed_phone,list_ids';
+    await importFile(api, { file: `email,${marks},data.at\nb@example.com,,,,,2027-06-30 12:00:00\n` });
+    await pool().query('update brands set timezone = null where id = $1', [api.brandId]);
+    expect(await contacts('data')).toEqual([
+      [{ at: '2027-06-30 12:00:00' }],
+      [{ at: '2027-06-30 12:00:00' }],
+    ]);
+  });
+});
+
 describe('an import of contacts', () => {
   it('creates subscribed contacts with an opt-in, names, phone and data', async () => {
     const done = await importFile(api, {

@@ -37,7 +37,7 @@ export function clockAt(time: Date, timezone: string): Clock {
 function firstMoment(shown: number, timezone: string): number {
   const moment = timeZones.momentAt(shown, timezone);
   if (moment === null) throw new RangeError('the time zone is unknown');
-  return moment;
+  return moment.time;
 }
 
 /** Parses `HH:MM` into minutes since midnight. */
