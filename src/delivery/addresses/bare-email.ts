@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasLiquid, noLiquid } from '../contents/no-liquid.ts';
 import { parseEmailAddress } from './email.ts';
 
 /** A text that is an email address without a name. @param text what else it has to be, such as short */
@@ -9,6 +10,6 @@ export const bareEmail = (text: z.ZodString = z.string()) =>
       if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
       else if (parsed.name !== null) {
         context.addIssue({ code: 'custom', message: 'must be an address without a name' });
-      }
+      } else if (hasLiquid(given)) context.addIssue({ code: 'custom', message: noLiquid('addresses') });
     })
     .meta({ format: 'email' });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bareEmail } from '../../delivery/addresses/bare-email.ts';
+import { withoutLiquid } from '../../delivery/contents/no-liquid.ts';
 import { accountTiers } from '../../delivery/limits/tiers.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
@@ -72,7 +73,7 @@ export const patchAccountBody = z.strictObject({
   name: oneLine(MAX_NAME_LENGTH).nullish(),
   avatar: signedId.nullish(),
   banner: signedId.nullish(),
-  email_from_name: oneLine(MAX_NAME_LENGTH).nullish(),
+  email_from_name: withoutLiquid(oneLine(MAX_NAME_LENGTH), 'sender names').nullish(),
   email_from_email: email.nullish().meta({ description: 'A verified sender identity of the current brand.' }),
   email_reply_to: email.nullish(),
   test_email_recipients: z.array(email).max(MAX_TEST_RECIPIENTS).optional(),

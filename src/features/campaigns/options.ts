@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutLiquid } from '../../delivery/contents/no-liquid.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { MAX_ID } from '../../platform/db/paging.ts';
 
@@ -60,6 +61,8 @@ const ab = z
     });
   });
 
+const utm = withoutLiquid(oneLine(MAX_UTM).min(1), 'UTM parameters');
+
 /** `data.options` of a campaign. */
 export const campaignOptions = z
   .strictObject({
@@ -72,9 +75,9 @@ export const campaignOptions = z
     }),
     utm: z
       .strictObject({
-        source: oneLine(MAX_UTM).min(1).nullish(),
-        medium: oneLine(MAX_UTM).min(1).nullish(),
-        campaign: oneLine(MAX_UTM).min(1).nullish(),
+        source: utm.nullish(),
+        medium: utm.nullish(),
+        campaign: utm.nullish(),
       })
       .nullish()
       .meta({

@@ -14,6 +14,7 @@ import {
   parseFilters,
   type Problem,
   type SimulatedChanges,
+  unrenderedProblems,
 } from '../segments/service.ts';
 import { answersSql } from './steps/index.ts';
 
@@ -43,13 +44,18 @@ export interface FilterScope {
   changes?: SimulatedChanges;
 }
 
+const COMPARE_INSTEAD = '; steps compare with a value of the run by {"from": "trigger.cart_id"}';
+
 /**
  * Checks the filters of a flow when it is saved, except that the lists and segments they name exist.
  * @param where the types of the preceding steps, by id, and whether the filters belong to a `wait_for_event` step
  * @returns the problems, each with its path below the filters, such as `[0, 'value']`
  */
 export function flowFilterProblems(filters: readonly unknown[], where: FlowNames): Problem[] {
-  return parseFilters(filters, where, { strict: true }).problems;
+  return [
+    ...parseFilters(filters, where, { strict: true }).problems,
+    ...unrenderedProblems(filters, COMPARE_INSTEAD),
+  ];
 }
 
 function stepsIn(conditions: readonly Condition[]): number[] {

@@ -4,6 +4,7 @@ import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
+import { hasLiquid, noLiquid } from '../../delivery/contents/no-liquid.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../platform/input/one-line.ts';
@@ -46,6 +47,9 @@ function smsRules(body: Body, report: Report): void {
 
 function emailRules(body: Body, report: Report): void {
   const given = (name: string) => body[name] !== undefined;
+  for (const name of ['from', 'from_email', 'reply_to']) {
+    if (hasLiquid(body[name])) report(name, noLiquid('addresses and their names'));
+  }
   if (isBlank(body.subject)) report('subject', 'must not be empty');
   else if (!given('subject') && !given('template_id')) report('subject', 'is required for email');
   if (given('template_id')) return;

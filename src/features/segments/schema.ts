@@ -5,6 +5,7 @@ import { revisionField } from '../../platform/db/revisions.ts';
 import { contactResource } from '../contacts/schema.ts';
 import { MAX_DEPTH, MAX_FILTERS, predicates } from './language.ts';
 import { filterShape, parseFilters } from './parse.ts';
+import { unrenderedProblems } from './unrendered.ts';
 
 const MAX_NAME = 255;
 /** Maximum size of the filters, in bytes of JSON. */
@@ -16,7 +17,8 @@ export const segmentFilters = z
   .array(filterShape)
   .max(MAX_FILTERS)
   .superRefine((given, context) => {
-    for (const { path, message } of parseFilters(given, null, { strict: true }).problems) {
+    const { problems } = parseFilters(given, null, { strict: true });
+    for (const { path, message } of [...problems, ...unrenderedProblems(given)]) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
     if (Buffer.byteLength(JSON.stringify(given)) > MAX_FILTER_BYTES) {

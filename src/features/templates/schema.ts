@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { bareEmail } from '../../delivery/addresses/bare-email.ts';
 import { designSchema } from '../../delivery/contents/design.ts';
+import { withoutLiquid } from '../../delivery/contents/no-liquid.ts';
 import { channels } from '../../delivery/message.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
@@ -51,7 +52,7 @@ const contentShape = {
         '`design`, the one that was set last is sent.',
     }),
   preheader: oneLine(500).nullish().meta({ description: 'Liquid.' }),
-  from_name: oneLine(200).nullish(),
+  from_name: withoutLiquid(oneLine(200), 'sender names').nullish(),
   from_email: email
     .nullish()
     .meta({ description: 'Must be a verified sender of the brand when the template is sent.' }),

@@ -155,6 +155,59 @@ describe('rejects', () => {
       'steps[0].until.offset_seconds',
       'at most',
     ],
+    [
+      'Liquid in what a contact gets',
+      [{ type: 'update_contact', data: { a: 1, b: { c: ['x', '{{ trigger.x }}'] } } }],
+      'steps[0].data.b.c[1]',
+      'must not contain Liquid: it is not rendered in update_contact steps',
+    ],
+    [
+      'Liquid in a key of the contact',
+      [{ type: 'update_contact', data: { '{% x %}': 1 } }],
+      'steps[0].data.{% x %}',
+      'must not contain Liquid',
+    ],
+    [
+      'Liquid in an event',
+      [{ type: 'event', event_name: 'x', data: { total: '{{ trigger.total }}' } }],
+      'steps[0].data.total',
+      'must not contain Liquid: it is not rendered in event steps',
+    ],
+    [
+      'Liquid in a webhook',
+      [{ ...hook, method: 'POST', body: { a: ['{{ contact.email }}'] } }],
+      'steps[0].body.a[0]',
+      'must not contain Liquid: it is not rendered in webhook steps',
+    ],
+    [
+      'Liquid in a filter',
+      [{ type: 'condition', filters: [{ ...filter, value: '{{ trigger.plan }}' }] }],
+      'steps[0].filters[0].value',
+      'must not contain Liquid: it is not rendered in filters; steps compare with a value of the run by {"from"',
+    ],
+    [
+      'Liquid in a group of filters',
+      [
+        {
+          type: 'condition',
+          filters: [{ name: 'any', predicate: 'or', value: [{ ...filter, value: '{{x}}' }] }],
+        },
+      ],
+      'steps[0].filters[0].value[0].value',
+      'must not contain Liquid',
+    ],
+    [
+      'Liquid in the name of the sender',
+      [{ type: 'email', subject: 'Hi', body: 'Text', from_name: '{{ contact.owner }} of Acme' }],
+      'steps[0].from_name',
+      'must not contain Liquid: it is not rendered in sender names',
+    ],
+    [
+      'Liquid in an address',
+      [{ type: 'email', subject: 'Hi', body: 'Text', reply_to: '{{owner}}@acme.com' }],
+      'steps[0].reply_to',
+      'must not contain Liquid: it is not rendered in addresses',
+    ],
     ['a condition without filters', [{ type: 'condition' }], 'steps[0].filters', 'is required'],
     [
       'a condition with no filter',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonWithoutLiquid } from '../../../delivery/contents/no-liquid.ts';
 import { eventData, trackableEventName } from '../../contact-events/schema.ts';
 import { type ChainedResult, trackChained } from '../../contact-events/service.ts';
 import type { StepResult } from '../run/interpreter.ts';
@@ -55,7 +56,7 @@ export const event: StepType<EventStep> = {
   shape: stepShape('event', {
     event_name: trackableEventName,
     forward_event_data: z.boolean().optional(),
-    data: eventData.optional(),
+    data: jsonWithoutLiquid(eventData, 'event steps').optional(),
   }),
   presented: {
     event_name: presentedFields.eventName,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonWithoutLiquid } from '../../../delivery/contents/no-liquid.ts';
 import { changeContactData, dataProblem } from '../../contacts/service.ts';
 import { presentedFields, stepShape } from './shapes.ts';
 import { actAndGoOn, type StepType } from './step.ts';
@@ -14,10 +15,13 @@ export interface UpdateContactStep {
 export const updateContact: StepType<UpdateContactStep> = {
   type: 'update_contact',
   shape: stepShape('update_contact', {
-    data: z.record(z.string(), z.unknown()).superRefine((data, context) => {
-      const message = Object.keys(data).length === 0 ? 'must not be empty' : dataProblem(data);
-      if (message !== null) context.addIssue({ code: 'custom', message });
-    }),
+    data: jsonWithoutLiquid(
+      z.record(z.string(), z.unknown()).superRefine((data, context) => {
+        const message = Object.keys(data).length === 0 ? 'must not be empty' : dataProblem(data);
+        if (message !== null) context.addIssue({ code: 'custom', message });
+      }),
+      'update_contact steps',
+    ),
   }),
   presented: { data: presentedFields.jsonObject },
   run: actAndGoOn,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findLiquid, hasLiquid, noLiquid } from '../../../delivery/contents/no-liquid.ts';
 import { readTarget } from '../../../platform/egress/target.ts';
 import { oneLine } from '../../../platform/input/one-line.ts';
 import { parseWith } from '../../../platform/input/validation.ts';
@@ -27,6 +28,8 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const RESERVED_HEADER =
   /^(host|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|te|trailer|upgrade|expect|user-agent|accept-encoding|proxy-.*|sec-.*|webhook-.*|carillon-.*)$/i;
 
+const NO_LIQUID = noLiquid('webhook steps');
+
 const headerValue = oneLine(MAX_HEADER_VALUE);
 const headers = z.record(z.string(), headerValue).superRefine((given, context) => {
   const report = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
@@ -42,9 +45,6 @@ const headers = z.record(z.string(), headerValue).superRefine((given, context) =
     seen.add(lower);
   }
 });
-
-const NO_LIQUID = 'must not contain Liquid: it is not rendered in webhook steps';
-const hasLiquid = (text: unknown) => typeof text === 'string' && /\{[{%]/.test(text);
 
 /** What is wrong with the value of a header; null if nothing is. */
 export function headerValueProblem(value: string): string | null {
@@ -65,23 +65,9 @@ const url = z
     else if (target.protocol !== 'https:') report('must begin with https://');
   });
 
-/**
- * Finds Liquid in texts and names.
- * @returns the path of the first; null if there is none; `deep` if nested too deeply
- */
-function findLiquid(value: unknown, path: string[], level: number): string[] | 'deep' | null {
-  if (typeof value !== 'object' || value === null) return hasLiquid(value) ? path : null;
-  if (level > MAX_WEBHOOK_LEVELS) return 'deep';
-  for (const [name, inner] of Object.entries(value)) {
-    const found = hasLiquid(name) ? [...path, name] : findLiquid(inner, [...path, name], level + 1);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
 const webhookBody = z.unknown().superRefine((given, context) => {
   if (given === undefined) return;
-  const found = findLiquid(given, [], 1);
+  const found = findLiquid(given, MAX_WEBHOOK_LEVELS);
   if (found === 'deep') {
     const message = `must not be nested deeper than ${MAX_WEBHOOK_LEVELS} levels`;
     context.addIssue({ code: 'custom', message });
