@@ -3,7 +3,7 @@ import { hasHtml } from '../channels/content-shapes.ts';
 import { type Compiled, compileContent } from './compile.ts';
 import type { CompiledContent, ContentSource, Problem } from './content.ts';
 import { bodyKindOf } from './document.ts';
-import { type Attribute, scanHtml, type Tag } from './html-scan.ts';
+import { type Attribute, scanHtml, type Tag } from '../mime/html-scan.ts';
 import { hasUnsubscribeLink } from './legal-parts.ts';
 import { isKnownPath, isServiceName } from './names.ts';
 import { Placeholders } from './placeholders.ts';

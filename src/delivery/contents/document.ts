@@ -1,5 +1,6 @@
 /** Builds complete HTML documents from what authors write. Texts have placeholders instead of Liquid. */
-import { scanHtml } from './html-scan.ts';
+import { scanHtml } from '../mime/html-scan.ts';
+import { textLinks } from '../mime/text-links.ts';
 import { escapeValue } from './values.ts';
 
 /** Detects the kind of a body by how it begins and whether it has HTML tags. */
@@ -35,8 +36,7 @@ ${html}
 `;
 }
 
-const WEB_ADDRESS_OR_WORD = /https?:\/\/[^\s<>"']+|[a-z0-9]+/g;
-const CLOSING = /[.,;:!?)\]]+$/;
+const WORD = /[a-z0-9]+/g;
 
 /** Escapes a text and turns its web addresses into links. @param isUrl whether a placeholder stands for a URL */
 function linked(text: string, isUrl: (word: string) => boolean): string {
@@ -47,10 +47,16 @@ function linked(text: string, isUrl: (word: string) => boolean): string {
     pieces.push(escapeValue(text.slice(done, start)), `<a href="${escaped}">${escaped}</a>`);
     done = start + url.length;
   };
-  for (const { 0: found, index } of text.matchAll(WEB_ADDRESS_OR_WORD)) {
-    if (found.startsWith('http') && found.includes('://')) put(index, found.replace(CLOSING, ''));
-    else if (isUrl(found)) put(index, found);
+  const putWords = (end: number) => {
+    const offset = done;
+    for (const { 0: word, index } of text.slice(offset, end).matchAll(WORD))
+      if (isUrl(word)) put(offset + index, word);
+  };
+  for (const { url, start } of textLinks(text)) {
+    putWords(start);
+    put(start, url);
   }
+  putWords(text.length);
   pieces.push(escapeValue(text.slice(done)));
   return pieces.join('');
 }

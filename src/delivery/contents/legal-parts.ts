@@ -5,8 +5,8 @@
  */
 import type { BrandParts } from './content.ts';
 import { linesOf } from './footer.ts';
-import { hiddenElements, shownTags } from './hidden-elements.ts';
-import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
+import { hiddenElements, shownTags } from '../mime/hidden-elements.ts';
+import { type HtmlScan, type Range, scanHtml } from '../mime/html-scan.ts';
 import type { Placeholder, Placeholders } from './placeholders.ts';
 import { escapeValue } from './values.ts';
 

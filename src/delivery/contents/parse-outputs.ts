@@ -3,7 +3,7 @@
  * fills. Anything that this parser does not support is left to the Liquid library.
  */
 import { createFilters, type Filter, type Mode } from './filters.ts';
-import { scanHtml } from './html-scan.ts';
+import { scanHtml } from '../mime/html-scan.ts';
 import { hasAllowedScheme, type UrlKind } from './urls.ts';
 
 /** Maximum length of a text that is parsed on the caller's thread. */

@@ -2,7 +2,7 @@
  * Finds where Liquid occurs in HTML, and makes its outputs safe there beyond escaping: attributes are quoted, and
  * values in styles and attribute names cannot break out of their place.
  */
-import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
+import { type HtmlScan, type Range, scanHtml } from '../mime/html-scan.ts';
 import { type Placeholder, type Placeholders, withFilter } from './placeholders.ts';
 import { applyEdits, type Edit, hasAllowedScheme, isAllowedAttribute, NO_URL } from './urls.ts';
 import { escapeValue } from './values.ts';

@@ -1,5 +1,5 @@
 /** Decides which URLs are allowed in an email, before and after rendering. */
-import { scanHtml, type UrlAttribute } from './html-scan.ts';
+import { scanHtml, type UrlAttribute } from '../mime/html-scan.ts';
 import { escapeValue } from './values.ts';
 
 /** What a URL is for: links are followed, images and the like are loaded. */

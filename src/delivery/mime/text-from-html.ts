@@ -1,4 +1,6 @@
 import { compile } from 'html-to-text';
+import { withoutHidden } from './hidden-elements.ts';
+import { linkFormatters } from './text-anchors.ts';
 import { indentingFormatters } from './text-indents.ts';
 
 /** Layout tables are nested, but deeper recursion would overflow the stack. */
@@ -11,28 +13,25 @@ const maxPreformattedLines = 100_000;
 const convert = compile({
   wordwrap: false,
   limits: { maxDepth },
-  formatters: indentingFormatters,
+  formatters: { ...indentingFormatters, ...linkFormatters },
   selectors: [
     { selector: 'blockquote', format: 'boundedQuote' },
     { selector: 'ul', format: 'boundedList' },
     { selector: 'ol', format: 'boundedOrderedList' },
     { selector: 'head', format: 'skip' },
-    { selector: 'img', format: 'skip' },
+    { selector: 'img', format: 'linkedImage' },
+    { selector: 'area', format: 'area' },
+    { selector: 'a', format: 'link' },
     { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
     { selector: 'td', format: 'inlineSurround', options: { suffix: ' ' } },
     { selector: 'th', format: 'inlineSurround', options: { suffix: ' ' } },
-    { selector: '[style*="display:none"]', format: 'skip' },
-    { selector: '[style*="display: none"]', format: 'skip' },
-    {
-      selector: 'a',
-      options: { hideLinkHrefIfSameAsText: true, linkBrackets: ['<', '>'], noAnchorUrl: true },
-    },
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
   ],
 });
 
 /**
- * Generates the text alternative of an HTML message. Links are kept; images and hidden preheaders are left out.
+ * Generates the text alternative of an HTML message. Links are kept, with the alt texts of the images in them. Other
+ * images and hidden elements, such as preheaders, are left out.
  * @returns an empty string if there is no text, or if it has more than 20,000 tags or 100,000 preformatted lines, which
  *   would delay other mail
  */
@@ -40,7 +39,7 @@ export function textFromHtml(html: string): string {
   const isTooLong =
     hasMoreThan(maxTags, /<\/?[a-z]/gi, html) ||
     (/<pre\b/i.test(html) && hasMoreThan(maxPreformattedLines, /\n/g, html));
-  return isTooLong ? '' : withoutEmptyRows(convert(html));
+  return isTooLong ? '' : withoutEmptyRows(convert(withoutHidden(html)));
 }
 
 /** Removes the blank lines left by cells of layout tables. */

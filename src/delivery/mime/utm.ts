@@ -1,14 +1,12 @@
 /** Adds parameters such as `utm_source` to the web links of a content, for the analytics of the linked sites. */
 import { escapeHtml } from './escape-html.ts';
+import { textLinks } from './text-links.ts';
 import { LinkFinder } from './tracked-html.ts';
 
 /** Names and values, not yet encoded. */
 export type LinkParameters = readonly (readonly [name: string, value: string])[];
 
 const HTTP = /^https?:\/\//i;
-/** A web link in a text. Punctuation after the link is removed from the end of the match. */
-const LINK_IN_TEXT = /https?:\/\/[^\s<>"]+/gi;
-const AFTER_LINK = new Set(".,;:!?)]}'*_");
 
 const namesOf = (query: string) =>
   new Set(query.split('&').map((parameter) => (parameter.split('=', 1)[0] ?? '').toLowerCase()));
@@ -53,12 +51,6 @@ export function addToHtmlLinks(
   return result + html.slice(done);
 }
 
-function linkLength(match: string): number {
-  let length = match.length;
-  while (length > 0 && AFTER_LINK.has(match.charAt(length - 1))) length -= 1;
-  return length;
-}
-
 /**
  * Adds parameters to the web links of a text, in linear time.
  * @param replace returns the replacement of a kept link; by default the link itself
@@ -67,11 +59,14 @@ export function addToTextLinks(
   text: string,
   parameters: LinkParameters,
   isKept: (url: string) => boolean,
-  replace: (url: string) => string = (url) => url,
+  replace: (url: string, isEnclosed: boolean) => string = (url) => url,
 ): string {
-  return text.replace(LINK_IN_TEXT, (match) => {
-    const url = match.slice(0, linkLength(match));
-    const changed = isKept(url) ? replace(url) : withParameters(url, parameters);
-    return changed + match.slice(url.length);
-  });
+  let result = '';
+  let done = 0;
+  for (const { url, start, enclosed } of textLinks(text)) {
+    result += text.slice(done, start);
+    result += isKept(url) ? replace(url, enclosed) : withParameters(url, parameters);
+    done = start + url.length;
+  }
+  return result + text.slice(done);
 }

@@ -87,16 +87,23 @@ export function personalHtmlLinks(
   return { marked: result + marked.slice(done), links };
 }
 
-function textLink(pieces: Pieces, parameters: LinkParameters): PersonalLink {
+/** They decide where a link ends that is not in angle brackets. */
+const BRACKET = /[()[\]{}]/;
+
+/** @param isEnclosed whether the link is in angle brackets, which end it */
+function textLink(pieces: Pieces, isEnclosed: boolean, parameters: LinkParameters): PersonalLink {
+  const used = pieces.filter((piece) => typeof piece === 'number');
   const textOf: PersonalLink['textOf'] = (values) => {
+    if (!isEnclosed && used.some((value) => BRACKET.test(values[value] ?? ''))) return null;
     const url = join(pieces, values);
     let whole = false;
-    const changed = addToTextLinks(url, parameters, (found) => {
+    const changed = addToTextLinks(isEnclosed ? `<${url}>` : url, parameters, (found) => {
       whole = found === url;
       return false;
     });
     // If not, a value ends the link, or contains a link itself.
-    return whole ? changed : null;
+    if (!whole) return null;
+    return isEnclosed ? changed.slice(1, -1) : changed;
   };
   return { textOf, mayBeTracked: false };
 }
@@ -104,8 +111,8 @@ function textLink(pieces: Pieces, parameters: LinkParameters): PersonalLink {
 /** Finds the links of a text that contain values, and adds parameters to all others. */
 export function personalTextLinks(marked: string, first: number, parameters: LinkParameters): PersonalLinks {
   const links: PersonalLink[] = [];
-  const result = addToTextLinks(marked, parameters, hasMark, (url) => {
-    links.push(textLink(piecesOf(url), parameters));
+  const result = addToTextLinks(marked, parameters, hasMark, (url, isEnclosed) => {
+    links.push(textLink(piecesOf(url), isEnclosed, parameters));
     return markOf(first + links.length - 1);
   });
   return { marked: result, links };

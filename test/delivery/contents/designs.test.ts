@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { CompiledContent } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { scanHtml } from '../../../src/delivery/contents/html-scan.ts';
+import { scanHtml } from '../../../src/delivery/mime/html-scan.ts';
 import { designs } from './designs.ts';
 import { brand, valuesOf, withDesign } from './sources.ts';
 

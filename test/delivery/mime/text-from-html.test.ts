@@ -23,6 +23,73 @@ describe('text generated from HTML', () => {
     expect(textFromHtml(html)).toBe(text);
   });
 
+  // What hides an element: the attribute `hidden` (HTML, 6.1) and declarations of CSS in any case and spacing, as
+  // letters of public builders write them for preheaders and for parts that only phones show.
+  it.each([
+    '<p hidden>no</p>',
+    '<p HIDDEN="">no</p>',
+    '<p hidden="until-found">no</p>',
+    '<p style="DISPLAY:NONE">no</p>',
+    '<p style="Display : None ! Important">no</p>',
+    '<p style="display:\tnone;">no</p>',
+    '<p STYLE=display:none>no</p>',
+    "<p style='color:red;display:none'>no</p>",
+    '<p style="visibility:hidden">no</p>',
+    '<p style="opacity:0">no</p>',
+    '<p style="max-height:0px;overflow:hidden">no</p>',
+    '<p style="display:none!important">no<b>no</b></p>',
+    '<table><tr><td style="display:NONE">no</td></tr></table>',
+    '<div hidden><table><tr><td>no</td></tr></table><a href="https://a.test">no</a></div>',
+    '<style>.preheader { display: NONE !important }</style><span class="x Preheader preheader">no</span>',
+    '<style>/* } */ #pre, td.gone{color:red;display:none}</style><span id="pre">no</span>',
+  ])('leaves out what is hidden by %s', (hidden) => {
+    expect(textFromHtml(`<p>One</p>${hidden}<p>Two</p>`)).toBe('One\n\nTwo');
+  });
+
+  it.each([
+    '<p style="display:block">yes</p>',
+    '<p data-x="display:none" class="hidden">yes</p>',
+    '<p hidden style="display:block">yes</p>',
+    '<style>@media (max-width:9px){.x{display:none}} .y{display:block}</style><p class="x y">yes</p>',
+    '<style>.x .y{display:none} .x:hover{display:none} p > .x{display:none}</style><p class="x">yes</p>',
+    '<style>.x{display:none}</style><p class="x" style="display:block">yes</p>',
+    '<p style="max-height:0">yes</p>',
+  ])('keeps what is not hidden by %s', (shown) => {
+    expect(textFromHtml(`<p>One</p>${shown}<p>Two</p>`)).toBe('One\n\nyes\n\nTwo');
+  });
+
+  it.each([
+    ['<a href="https://a.test/x"><img src="i.png" alt="Shop now"></a>', 'Shop now <https://a.test/x>'],
+    [
+      '<a href="https://a.test/x"><table><tr><td><IMG ALT="Shop"></td></tr></table></a>',
+      'Shop\n\n<https://a.test/x>',
+    ],
+    ['<a href="https://a.test/x"><img alt="Sale"> now</a> and', 'Sale now <https://a.test/x> and'],
+    ['<a href="https://a.test/x"><img alt="  "></a>end', 'https://a.test/x end'],
+    ['One<a href="https://a.test/x"><img></a>two', 'One https://a.test/x two'],
+    ['<map><area href="https://a.test/x" alt="Left"></map>', 'Left <https://a.test/x>'],
+    ['<a name="top"><img alt="logo"></a>seen', 'seen'],
+  ])('keeps the alt text of the linked image in %s', (html, text) => {
+    expect(textFromHtml(html)).toBe(text);
+  });
+
+  it.each([
+    ['<a href="">x</a>', 'x'],
+    ['<a href=" ">x</a>', 'x'],
+    ['<a href>x</a>', 'x'],
+    ['<a href=" #top ">x</a>', 'x'],
+    ['<a href="mailto:">x</a>', 'x'],
+    ['<a href="javascript:void(0)">x</a>', 'x'],
+    ['<a href="https://a.test/a\n b">x</a>', 'x <https://a.test/a%20b>'],
+    ['<a href="mailto:a@b.test?subject=Hi">a@b.test</a>', 'a@b.test'],
+    ['<a href="MAILTO:a@b.test?subject=Hi">Write</a>', 'Write <a@b.test>'],
+    ['<a href="tel:+49301">+49301</a>', '+49301'],
+    ['<a href="sms:+49301?body=Hi">Text us</a>', 'Text us <sms:+49301?body=Hi>'],
+    ['<a href="webcal://a.test/x.ics">Add</a>', 'Add <webcal://a.test/x.ics>'],
+  ])('of %s has no empty brackets', (html, text) => {
+    expect(textFromHtml(html)).toBe(text);
+  });
+
   it('is empty above 20,000 tags, whether they open or close', () => {
     expect(textFromHtml('<p>x</p>'.repeat(10_000))).not.toBe('');
     expect(textFromHtml('<p>x'.repeat(20_001))).toBe('');

@@ -61,6 +61,71 @@ describe('the links of a text', () => {
     expect(addToTextLinks(text, parameters, nothingKept)).toBe(expected);
   });
 
+  // Where a link ends in a text: extended autolinks of GitHub Flavored Markdown (spec, 6.9), RFC 3986, appendix C, and
+  // what links in newsletters are followed by.
+  it.each([
+    'L.',
+    'L,',
+    'L;',
+    'L:',
+    'L!',
+    'L?',
+    'L*',
+    'L**',
+    'L_',
+    'L~',
+    'L…',
+    'L`',
+    'L|',
+    'L\\',
+    "'L'",
+    '(L)',
+    '(see L).',
+    '[L]',
+    '[a](L)',
+    '**[a](L)**',
+    '{L}',
+    '<L>',
+    '“L”',
+    '„L“',
+    '‘L’',
+    '«L»',
+    '*L*',
+    'L)]',
+    '(L?)',
+    '「L」',
+    'L。次',
+    'L、',
+    '（L）',
+    'L！',
+    'L）。',
+    'L)))',
+    'L(',
+    '(a L) b)',
+    'L?!',
+    'L>',
+    'L"',
+    'L\n.',
+    'L}}',
+  ])('get parameters inside of the punctuation of %j', (text) => {
+    for (const url of [
+      'https://a.test/x',
+      'https://a.test/x_(y)',
+      'https://a.test/x?y=[1]',
+      'https://a.test/(x)/{y}-',
+    ])
+      expect(addToTextLinks(text.replace('L', url), parameters, nothingKept)).toBe(
+        text.replace('L', withParameters(url, parameters)),
+      );
+  });
+
+  it('end at the closing bracket if they are in angle brackets', () => {
+    for (const url of ['https://a.test/x.', 'https://a.test/x)', 'https://a.test/x*', 'https://a.test/x。y'])
+      expect(addToTextLinks(`a <${url}> b`, parameters, nothingKept)).toBe(
+        `a <${withParameters(url, parameters)}> b`,
+      );
+  });
+
   it('are found in linear time', () => {
     const text = `${'https://a.test/'.repeat(50_000)} ${'https:/'.repeat(50_000)} https://a${')'.repeat(100_000)}`;
     expect(addToTextLinks(text, parameters, nothingKept).length).toBeGreaterThan(text.length);

@@ -66,7 +66,16 @@ function randomTexts(random: Random): Texts {
       .toWellFormed(),
   );
   text[0] = `T${text[0] ?? ''}`;
-  if (text.length > 1) text[0] += random.pick(['', ' https://b.test/?a=', ' (https://b.test/']);
+  if (text.length > 1) {
+    text[0] += random.pick([
+      '',
+      ' https://b.test/?a=',
+      ' (https://b.test/',
+      ' <https://b.test/(',
+      ' [https://b.test/',
+    ]);
+    text[1] = random.pick(['', ')', '>', ').', ')>', '] ', '。']) + (text[1] ?? '');
+  }
   return { html: html.map((part) => part.replaceAll('\r', '').toWellFormed()), text, own };
 }
 
@@ -78,6 +87,7 @@ function randomValue(random: Random): string {
     () => '.',
     () => 'From ',
     () => '=',
+    () => random.pick(['a(b', ')', '(c)', 'd]', '[', 'e。f', '“']),
     () => 'a\nb\n',
     () => '.'.repeat(random.integer(200)),
     () => 'https://c.test/?x=1&y=2',
@@ -297,8 +307,9 @@ describe('links with values in a message from a skeleton', () => {
   });
 
   it('require building the message as a whole if a value ends a link of the text', async () => {
-    const text = ['See https://s.test/?u=', '.'];
-    expect(await sent({ html: ['<p>'], text, parameters }, [], ['Ada Lovelace'])).toBeNull();
+    const text = ['See (https://s.test/?u=', ').'];
+    for (const value of ['Ada Lovelace', 'a.', '(b', 'c)', 'd。'])
+      expect(await sent({ html: ['<p>'], text, parameters }, [], [value])).toBeNull();
   });
 });
 
