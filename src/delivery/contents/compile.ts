@@ -189,7 +189,8 @@ async function compileEmail(prepared: Prepared): Promise<Compiled> {
   found = { ...found, html: closeAttributes(withPreheader(found.html, preheader), placeholders) };
   if (prepared.footer === 'marketing') found = addFooter(prepared, found, placeholders);
   const { html, field, warnings } = found;
-  const text = found.text ?? textFromHtml(html);
+  // The text part needs the assignments and conditions of comments and of hidden elements, too.
+  const text = found.text ?? textFromHtml(html, (removed) => placeholders.onlySilentTags(removed));
   const subject = prepared.subject === null ? null : placeholders.hide(prepared.subject);
   const names = namesOf([subject, html, text], placeholders);
   const content: CompiledContent = {

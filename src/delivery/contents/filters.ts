@@ -52,6 +52,19 @@ function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
 }
 
+/** A value in brackets, such as the target of a link in a generated text. */
+const BRACKETS = /( ?)<\{\{-?([^{}]*[^{}\s-][^{}]*?)-?\}\}>/g;
+const HAS_RAW = /\{%-?\s*raw\b/;
+
+/** Omits the brackets around empty values of a text that is about to be rendered. */
+export function withoutEmptyBrackets(liquid: string): string {
+  if (HAS_RAW.test(liquid)) return liquid;
+  return liquid.replace(
+    BRACKETS,
+    (_all, before: string, expression: string) => `{{${expression}| in_brackets: "${before}" }}`,
+  );
+}
+
 /** @param now milliseconds since 1970, for `now` and `today` */
 export function createFilters(now: () => number = Date.now): Readonly<Record<string, Filter>> {
   return {
@@ -109,5 +122,7 @@ export function createFilters(now: () => number = Date.now): Readonly<Record<str
     ),
     in_name: onText((text) => text.slice(0, MAX_CSS).replace(NAME_UNSAFE, '')),
     in_attribute: onText((text) => text),
+    // In a text: nothing instead of empty brackets.
+    in_brackets: onText((text, [before]) => (text.trim() === '' ? '' : `${textOf(before)}<${text}>`)),
   };
 }

@@ -15,6 +15,7 @@ import {
 import { checkRenderedLength, RenderError, RenderTimeoutError } from './content.ts';
 import { createFilters, type Filter, type Mode } from './filters.ts';
 import { withLimits } from './list-limits.ts';
+import { tableRowTag } from './table-rows.ts';
 import { escapeValue, headerValue, textOf, withoutControls } from './values.ts';
 
 /** Maximum length of a template. A body has at most 2 MB, and a design of 512 KB may grow eightfold. */
@@ -122,6 +123,7 @@ function createLiquid(mode: Mode): Liquid {
     liquid.registerFilter(name, { handler: withLimits(handler), raw: raw === true });
   }
   liquid.registerTag('capture', CaptureEscapedTag);
+  liquid.registerTag('tablerow', tableRowTag(mode));
   for (const [name, filter] of Object.entries(createFilters())) {
     const raw = mode === 'html' && filter.returnsHtml === true;
     liquid.registerFilter(name, { handler: handlerOf(filter, mode), raw });
@@ -187,7 +189,9 @@ export function parseLiquid(text: string, mode: Mode): ParsedLiquid {
  */
 export function renderLiquid({ templates, mode }: ParsedLiquid, scope: object): string {
   const liquid = liquids[mode];
-  const context = new Context(scope, liquid.options, { sync: true }, { liquid });
+  // A copy, because `increment` and `decrement` change it, and the next text of the message must not see that.
+  const own = Object.assign(Object.create(null) as object, scope);
+  const context = new Context(own, liquid.options, { sync: true }, { liquid });
   const startedAt = performance.now();
   try {
     return toValueSync(liquid.renderer.renderTemplates(templates, context, new BoundedEmitter())) as string;

@@ -2,7 +2,7 @@
  * Parses contents that have only outputs (`{{ … }}`, no tags) into constants and slots, which `render-outputs.ts`
  * fills. Anything that this parser does not support is left to the Liquid library.
  */
-import { createFilters, type Filter, type Mode } from './filters.ts';
+import { createFilters, type Filter, type Mode, withoutEmptyBrackets } from './filters.ts';
 import { scanHtml } from '../mime/html-scan.ts';
 import { hasAllowedScheme, type UrlKind } from './urls.ts';
 
@@ -257,7 +257,7 @@ function isRaw(used: Output['filters']): boolean {
  * @returns null if it has tags, is long, or has an expression that the Liquid library has to evaluate
  */
 export function parsePieces(liquid: string, mode: Mode): Pieces | null {
-  const parsed = parseOutputs(liquid, mode);
+  const parsed = parseOutputs(mode === 'text' ? withoutEmptyBrackets(liquid) : liquid, mode);
   if (!parsed) return null;
   if (mode === 'html') return joinUrls(parsed);
   const slots = parsed.outputs.map((output) => ({ constants: ['', ''], outputs: [output], url: null }));

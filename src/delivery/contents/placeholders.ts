@@ -7,6 +7,8 @@ import { type TopLevelToken, Tokenizer, TokenKind } from 'liquidjs';
 export interface LiquidToken {
   source: string;
   isOutput: boolean;
+  /** Its position in the text that was hidden; missing for tokens that an author did not write. */
+  at?: number;
 }
 
 /** A placeholder in a text. */
@@ -30,6 +32,34 @@ function unusedPrefix(texts: readonly string[]): string {
 }
 
 const COMMENT = /^\{%-?\s*(comment|#|endcomment)/;
+/** Tags that print something. All others only decide what is printed. */
+const PRINTING = /^\{%-?\s*(?:echo|cycle|increment|decrement)\b|^\{%-?\s*liquid\b[^]*\becho\b/;
+const CAPTURE = /^\{%-?\s*(capture|endcapture)\b/;
+
+/** A text with placeholders, and what its parts were made from. */
+export class HiddenText {
+  readonly text: string;
+  readonly #source: string;
+  /** Ascending pairs of positions: in the text, in the source. */
+  readonly #places: readonly (readonly [number, number])[];
+
+  constructor(text: string, source: string, places: readonly (readonly [number, number])[]) {
+    this.text = text;
+    this.#source = source;
+    this.#places = places;
+  }
+
+  /** Returns the line and column in the source, counted from 1, of a position in the text. */
+  placeOf(position: number): string {
+    const [hidden, source] = this.#places.findLast(([start]) => start <= position) ?? [0, 0];
+    return this.placeInSource(source + position - hidden);
+  }
+
+  placeInSource(position: number): string {
+    const before = this.#source.slice(0, position).split('\n');
+    return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+  }
+}
 
 export class Placeholders {
   readonly #prefix: string;
@@ -44,23 +74,34 @@ export class Placeholders {
 
   /** Replaces the Liquid in a text by placeholders, and removes comments. @throws an error of the Liquid library */
   hide(text: string): string {
-    if (!text.includes('{')) return text;
+    return this.hideWithPlaces(text).text;
+  }
+
+  /** As `hide`, for a text whose places are reported. */
+  hideWithPlaces(text: string): HiddenText {
+    if (!text.includes('{')) return new HiddenText(text, text, []);
     const tokens: TopLevelToken[] = new Tokenizer(text).readTopLevelTokens();
-    const pieces: string[] = [];
+    const places: [number, number][] = [];
+    let hidden = '';
+    const put = (piece: string, at: number) => {
+      places.push([hidden.length, at]);
+      hidden += piece;
+    };
     let inComment = false;
     for (const token of tokens) {
-      const source = text.slice(token.begin, token.end);
-      if (token.kind === TokenKind.HTML) {
-        if (!inComment) pieces.push(source);
+      const { begin: at, kind } = token;
+      const source = text.slice(at, token.end);
+      if (kind === TokenKind.HTML) {
+        if (!inComment) put(source, at);
         continue;
       }
-      const [, comment] = (token.kind === TokenKind.Tag && COMMENT.exec(source)) || [];
+      const [, comment] = (kind === TokenKind.Tag && COMMENT.exec(source)) || [];
       if (comment === 'comment') inComment = true;
       if (!inComment && comment !== '#')
-        pieces.push(this.add({ source, isOutput: token.kind === TokenKind.Output }));
+        put(this.add({ source, isOutput: kind === TokenKind.Output, at }), at);
       if (comment === 'endcomment') inComment = false;
     }
-    return pieces.join('');
+    return new HiddenText(hidden, text, places);
   }
 
   /** Creates a placeholder. */
@@ -93,6 +134,30 @@ export class Placeholders {
     }
     pieces.push(text.slice(done));
     return pieces.join('');
+  }
+
+  /**
+   * Divides a text at the tags that print nothing. Everything that `capture` encloses counts as one tag.
+   * @returns ranges in order, without overlap
+   */
+  silentTags(text: string): { start: number; end: number }[] {
+    const ranges: { start: number; end: number }[] = [];
+    let depth = 0;
+    let from = 0;
+    for (const { start, end, token } of this.find(text)) {
+      const capture = CAPTURE.exec(token.source)?.[1];
+      if (capture === 'capture' && (depth += 1) === 1) from = start;
+      if (depth === 0 && !token.isOutput && !PRINTING.test(token.source)) ranges.push({ start, end });
+      if (capture === 'endcapture' && depth > 0 && (depth -= 1) === 0) ranges.push({ start: from, end });
+    }
+    return ranges;
+  }
+
+  /** The tags in a text that print nothing, one after the other. They keep their effect on what follows. */
+  onlySilentTags(text: string): string {
+    return this.silentTags(text)
+      .map(({ start, end }) => text.slice(start, end))
+      .join('');
   }
 
   /** Placeholders that a text has lost. @param hidden a text that has all of them */

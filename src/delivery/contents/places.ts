@@ -107,11 +107,26 @@ export function showInPlace(html: string, placeholders: Placeholders): string {
 const ENDS_RAW = /\|\s*raw\s*-?\}\}$/;
 
 /**
- * Puts the Liquid back into a text generated from HTML. Outputs of raw HTML lose their tags.
+ * Puts the Liquid back into a text generated from HTML. Outputs of raw HTML lose their tags, and a link is left out if
+ * its label is the same value.
  * @param text with placeholders instead of Liquid
  */
 export function showInText(text: string, placeholders: Placeholders): string {
-  return placeholders.show(text, ({ token: { source, isOutput } }) =>
-    isOutput && ENDS_RAW.test(source) ? withFilter(source, 'strip_html') : source,
-  );
+  const pieces: string[] = [];
+  let done = 0;
+  let last: Placeholder | null = null;
+  for (const found of placeholders.find(text)) {
+    const { start, end, token } = found;
+    const between = text.slice(done, start);
+    const isLabelled = last?.token.source === token.source && between === ' <' && text.startsWith('>', end);
+    last = found;
+    done = isLabelled ? end + 1 : end;
+    if (isLabelled) continue;
+    pieces.push(between);
+    pieces.push(
+      token.isOutput && ENDS_RAW.test(token.source) ? withFilter(token.source, 'strip_html') : token.source,
+    );
+  }
+  pieces.push(text.slice(done));
+  return pieces.join('');
 }

@@ -2,6 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { type ContentValues, type Renderable, type RenderedContent, RenderTimeoutError } from './content.ts';
+import { withoutEmptyBrackets } from './filters.ts';
 import { type ParsedLiquid, parseLiquid, renderLiquid } from './liquid.ts';
 import { enforceUrls } from './urls.ts';
 import { headerText } from './values.ts';
@@ -50,7 +51,7 @@ function parse({ id, subject, html, text }: ThreadContent): ParsedContent {
   const parsed = {
     subject: subject === null ? null : parseLiquid(subject, 'header'),
     html: html === null ? null : parseLiquid(html, 'html'),
-    text: text === null ? null : parseLiquid(text, 'text'),
+    text: text === null ? null : parseLiquid(withoutEmptyBrackets(text), 'text'),
   };
   const length = (html?.length ?? 0) + (text?.length ?? 0) + 1;
   if (id !== null) parsedVersions.set(id, { parsed, length });

@@ -201,17 +201,41 @@ const MAY_HIDE = /hidden|display\s*:\s*none|visibility|opacity/i;
 /** Elements that the next one of their kind ends, so that an unclosed one does not hide the rest. */
 const ENDED_BY_OTHERS = /^<(?:d[dt]|li|option|t[dhr]|tbody|thead|tfoot)\b/i;
 
-/** Removes the hidden elements from HTML, in linear time. Here, simple rules in `<style>` count, too. */
-export function withoutHidden(html: string): string {
-  if (!MAY_HIDE.test(html)) return html;
+/** The position after the end tag that begins at a position. */
+function endOfTag(html: string, start: number): number {
+  const bracket = html.indexOf('>', start);
+  return bracket < 0 ? html.length : bracket + 1;
+}
+
+/** Comments and styles with their delimiters. */
+function commentsAndStyles(html: string, { comments, styles, tags }: HtmlScan): Range[] {
+  const starts = new Map(tags.map(({ start, end }) => [end, start]));
+  return [
+    ...comments.map(({ start, end }) => ({
+      start: html.lastIndexOf('<!', start - 1),
+      end: endOfTag(html, end),
+    })),
+    ...styles.map(({ start, end }) => ({ start: starts.get(start) ?? start, end: endOfTag(html, end) })),
+  ];
+}
+
+/**
+ * Removes the hidden elements from HTML, in linear time. Here, simple rules in `<style>` count, too.
+ * @param restOf returns what is left of what is removed. If it is given, comments and styles are removed, too.
+ */
+export function withoutHidden(html: string, restOf?: (removed: string) => string): string {
+  if (!restOf && !MAY_HIDE.test(html)) return html;
   const scan = scanHtml(html);
+  const ranges = hiddenElements(html, scan, hiddenNamesOf(html, scan))
+    .filter(({ start, closed }) => closed || !ENDED_BY_OTHERS.test(html.slice(start, start + MAX_TAG_NAME)))
+    .map(({ start, end, closed }) => ({ start, end: closed ? endOfTag(html, end) : end }));
+  if (restOf) ranges.push(...commentsAndStyles(html, scan));
   let result = '';
   let done = 0;
-  for (const { start, end, closed } of hiddenElements(html, scan, hiddenNamesOf(html, scan))) {
-    if (!closed && ENDED_BY_OTHERS.test(html.slice(start, start + MAX_TAG_NAME))) continue;
-    result += html.slice(done, start);
-    const bracket = closed ? html.indexOf('>', end) : -1;
-    done = closed && bracket >= 0 ? bracket + 1 : end;
+  for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
+    if (start < done) continue;
+    result += html.slice(done, start) + (restOf?.(html.slice(start, end)) ?? '');
+    done = end;
   }
   return result + html.slice(done);
 }

@@ -12,13 +12,17 @@ const maxPreformattedLines = 100_000;
 
 const convert = compile({
   wordwrap: false,
+  // Text outside of the body is shown, too.
+  baseElements: { selectors: ['html-to-text-none'] },
   limits: { maxDepth },
   formatters: { ...indentingFormatters, ...linkFormatters },
   selectors: [
     { selector: 'blockquote', format: 'boundedQuote' },
     { selector: 'ul', format: 'boundedList' },
     { selector: 'ol', format: 'boundedOrderedList' },
-    { selector: 'head', format: 'skip' },
+    { selector: 'title', format: 'skip' },
+    { selector: 'template', format: 'skip' },
+    { selector: 'xml', format: 'skip' },
     { selector: 'img', format: 'linkedImage' },
     { selector: 'area', format: 'area' },
     { selector: 'a', format: 'link' },
@@ -32,14 +36,15 @@ const convert = compile({
 /**
  * Generates the text alternative of an HTML message. Links are kept, with the alt texts of the images in them. Other
  * images and hidden elements, such as preheaders, are left out.
+ * @param restOf returns what is left of a hidden element, a comment or a style; by default nothing
  * @returns an empty string if there is no text, or if it has more than 20,000 tags or 100,000 preformatted lines, which
  *   would delay other mail
  */
-export function textFromHtml(html: string): string {
+export function textFromHtml(html: string, restOf?: (removed: string) => string): string {
   const isTooLong =
     hasMoreThan(maxTags, /<\/?[a-z]/gi, html) ||
     (/<pre\b/i.test(html) && hasMoreThan(maxPreformattedLines, /\n/g, html));
-  return isTooLong ? '' : withoutEmptyRows(convert(withoutHidden(html)));
+  return isTooLong ? '' : withoutEmptyRows(convert(withoutHidden(html, restOf)));
 }
 
 /** Removes the blank lines left by cells of layout tables. */

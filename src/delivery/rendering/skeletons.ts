@@ -24,11 +24,11 @@ const MAX_SKELETONS = 64;
  * composed one by one, in threads.
  */
 const MAX_SKELETON_CHARACTERS = 256 * 1024;
-/** Outputs that are links to Carillon's own pages. */
-const OWN_LINKS = new Set(['unsubscribe_url', 'preferences_url']);
+/** Outputs that are links to Carillon's own pages. In a text, they may have brackets. */
+const OWN_LINK = /^(?:unsubscribe_url|preferences_url)(?:\s*\| in_brackets: " ?")?$/;
 
 const ownLinksOf = ({ outputs }: DividedText): ReadonlySet<number> =>
-  new Set([...outputs.keys()].filter((n) => OWN_LINKS.has(outputs[n] ?? '')));
+  new Set([...outputs.keys()].filter((n) => OWN_LINK.test(outputs[n] ?? '')));
 
 const isEmpty = ({ parts }: DividedText): boolean => parts.every((part) => part.trim() === '');
 

@@ -91,7 +91,7 @@ describe('the thirty sample designs', () => {
   it('have a text alternative with all their words and links', async () => {
     const { text } = await rendered('newsletter');
     expect(text).toMatchInlineSnapshot(`
-     "https://acme.example/hero
+     "hero <https://acme.example/hero>
 
      News of the month
 
