@@ -5,6 +5,7 @@ import type { CompiledContent, ContentSource, Problem } from './content.ts';
 import { bodyKindOf } from './document.ts';
 import { type Attribute, scanHtml, type Tag } from '../mime/html-scan.ts';
 import { hasUnsubscribeLink } from './legal-parts.ts';
+import { OTHER_LINK } from './link-schemes.ts';
 import { isKnownPath, isServiceName } from './names.ts';
 import { Placeholders } from './placeholders.ts';
 import { preparedSource, sourceTexts, type SourceText } from './source-texts.ts';
@@ -30,7 +31,7 @@ export function linkFault(url: string, kind: 'link' | 'image', hasLiquid: boolea
   if (text === '') return 'is empty';
   if (hasLiquid) return null;
   if (text.startsWith('#')) return text === '#' ? 'leads nowhere' : null;
-  if (/^(?:mailto|tel):/i.test(text)) {
+  if (OTHER_LINK.test(text)) {
     if (kind === 'image') return 'is not a web address';
     return text.length > text.indexOf(':') + 1 ? null : 'is empty';
   }

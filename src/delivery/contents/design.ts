@@ -1,5 +1,6 @@
 /** A design: sections and a theme. Its schema is that of the API. */
 import { z } from 'zod';
+import { LINK_SCHEMES, WRONG_SCHEME } from './link-schemes.ts';
 
 const MAX_SECTIONS = 100;
 const MAX_HTML = 100_000;
@@ -19,11 +20,11 @@ const label = z.string().max(2_000);
  * All other schemes, which mail clients do not follow. A URL that begins with Liquid can only be checked when it is
  * rendered.
  */
-const OTHER_SCHEME = /^(?!(?:https?|mailto|tel):)[a-z][a-z0-9+.-]*:/i;
+const OTHER_SCHEME = new RegExp(`^(?!(?:${LINK_SCHEMES.join('|')}):)[a-z][a-z0-9+.-]*:`, 'i');
 const url = z
   .string()
   .max(2_000)
-  .refine((text) => !OTHER_SCHEME.test(text.trim()), 'must be a web, mailto or tel link');
+  .refine((text) => !OTHER_SCHEME.test(text.trim()), WRONG_SCHEME);
 
 const styles = z
   .strictObject({

@@ -1,4 +1,5 @@
 /** Decides which URLs are allowed in an email, before and after rendering. */
+import { OTHER_LINK } from './link-schemes.ts';
 import { scanHtml, type UrlAttribute } from '../mime/html-scan.ts';
 import { escapeValue } from './values.ts';
 
@@ -9,8 +10,7 @@ export type UrlKind = 'link' | 'image';
 export const NO_URL = '#';
 
 const MAX_SCHEME_SEARCH = 200;
-const LINK = /^(?:https?:\/\/|mailto:|tel:)/i;
-const IMAGE = /^https?:\/\//i;
+const WEB_LINK = /^https?:\/\//i;
 
 /** The beginning of a URL as a browser parses it: without surrounding spaces, tabs and line breaks. */
 function beginningOf(url: string): string {
@@ -20,18 +20,21 @@ function beginningOf(url: string): string {
     .replace(/[\t\r\n]/g, '');
 }
 
+const hasScheme = (beginning: string, kind: UrlKind): boolean =>
+  WEB_LINK.test(beginning) || (kind === 'link' && OTHER_LINK.test(beginning));
+
 /**
- * Whether a URL is allowed: a web address or, for a link, also mailto, tel, or an anchor in the same email.
+ * Whether a URL is allowed: a web address or, for a link, also one of the other schemes or an anchor in the same email.
  * @param url with HTML entities decoded
  */
 export function isAllowedUrl(url: string, kind: UrlKind): boolean {
   const beginning = beginningOf(url);
-  return kind === 'image' ? IMAGE.test(beginning) : LINK.test(beginning) || beginning.startsWith('#');
+  return hasScheme(beginning, kind) || (kind === 'link' && beginning.startsWith('#'));
 }
 
 /** Whether every URL that begins with this constant is allowed. */
 export function hasAllowedScheme(constant: string, kind: UrlKind): boolean {
-  return (kind === 'image' ? IMAGE : LINK).test(beginningOf(constant));
+  return hasScheme(beginningOf(constant), kind);
 }
 
 function isAllowedSet(candidates: string): boolean {

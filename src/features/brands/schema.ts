@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LINK_SCHEMES, WRONG_SCHEME } from '../../delivery/contents/link-schemes.ts';
 import { pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { isTimeZone } from '../../platform/input/time-zones.ts';
@@ -55,11 +56,14 @@ const frequencyCap = z
       'One contact gets at most `count` messages of campaigns and flows in any `per_seconds` seconds. Others are skipped.',
   });
 const address = z.url({ protocol: /^https?$/ }).max(2_000);
+/** A pattern of JSON Schema, which has no flags. */
+const inAnyCase = (word: string) =>
+  word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 /** The target of a link in a header or footer: never a script. */
 const target = z
-  .url({ protocol: /^(https?|mailto|tel)$/, ...wrongScheme('must be a web, mailto or tel link') })
+  .url({ protocol: new RegExp(`^(?:${LINK_SCHEMES.join('|')})$`), ...wrongScheme(WRONG_SCHEME) })
   .max(2_000)
-  .meta({ pattern: '^([hH][tT][tT][pP][sS]?|[mM][aA][iI][lL][tT][oO]|[tT][eE][lL]):' });
+  .meta({ pattern: `^(${LINK_SCHEMES.map(inAnyCase).join('|')}):` });
 
 const link = z.strictObject({
   url: target,

@@ -1,5 +1,6 @@
 /** Turns rendered messages into pages that a browser can show safely. */
 import { Parser } from 'htmlparser2';
+import { LINK_SCHEMES } from '../../delivery/contents/link-schemes.ts';
 
 /** Elements that run, load or send something. They are removed together with their contents. */
 const REMOVED = new Set([
@@ -57,7 +58,7 @@ const REMOVED_ATTRIBUTES = new Set([
 ]);
 const ATTRIBUTE_NAME = /^[a-z][a-z0-9:_-]{0,60}$/;
 const URL_ATTRIBUTES = new Set(['href', 'src', 'cite', 'longdesc', 'xlink:href']);
-const SAFE_URL = /^(?:https?:|mailto:|tel:|#|\/|data:image\/(?:png|jpeg|gif|webp);)/i;
+const SAFE_URL = new RegExp(`^(?:(?:${LINK_SCHEMES.join('|')}):|#|/|data:image/(?:png|jpeg|gif|webp);)`, 'i');
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities[character] ?? character);

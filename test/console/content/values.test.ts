@@ -9,7 +9,8 @@ import {
   valueSource,
 } from '../../../console/src/editors/content/liquid-value.ts';
 import { valueGroups } from '../../../console/src/editors/content/value-choices.ts';
-import { hrefOf, linkAttributes } from '../../../console/src/editors/content/rich-link.ts';
+import { hrefOf, isAllowedHref, linkAttributes } from '../../../console/src/editors/content/rich-link.ts';
+import { LINK_SCHEMES } from '../../../src/delivery/contents/link-schemes.ts';
 import { parseLiquid } from '../../../src/delivery/contents/liquid.ts';
 
 describe('a value', () => {
@@ -108,6 +109,11 @@ describe('a link', () => {
   ])('to %s is written as%s', (href, attributes) => {
     expect(linkAttributes('', href)).toBe(attributes);
     if (!attributes.endsWith('href=""')) expect(hrefOf(attributes)).toBe(href);
+  });
+
+  it('may have any scheme that the service accepts', () => {
+    const refused = LINK_SCHEMES.filter((scheme) => !isAllowedHref(`${scheme}://x`));
+    expect(refused).toEqual([]);
   });
 
   it('keeps its other attributes', () => {

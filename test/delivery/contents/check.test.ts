@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { ContentSource } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { brand, sms, withBody, withDesign } from './sources.ts';
+import { brand, sms, valuesOf, withBody, withDesign } from './sources.ts';
 
 const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
 afterAll(() => engine.close());
@@ -51,12 +51,51 @@ describe('the check of a content', () => {
     ['https://', 'is not a valid address'],
     ['https://a b.example', 'is not a valid address'],
     ['mailto:', 'is empty'],
+    ['SMS: ', 'is empty'],
+    ['ftp://a.example/x', 'has a scheme that is not allowed in email'],
+    ['myapp://x', 'has a scheme that is not allowed in email'],
   ])('finds that the link %j %s', async (href, fault) => {
     const problems = await engine.check(withBody(`<p>\n<a href="${href}">x</a></p>`, marketing), [], 1);
     const shown = href.trim() === '' ? '' : `"${href}" `;
     expect(problems).toEqual([
       { field: 'body', code: 'broken_link', message: `line 2: the address ${shown}of a link ${fault}` },
     ]);
+  });
+
+  it.each([
+    'sms:+493012345?&body=Hi',
+    'SMS:+493012345',
+    'smsto:+493012345',
+    'webcal://a.example/x.ics',
+    'webcals://a.example/x.ics',
+    'tel:+493012345',
+    'facetime:a@b.example',
+    'whatsapp://send?text=Hi',
+    'geo:52.5,13.4',
+    'maps:q=Berlin',
+    'sip:a@b.example',
+    'callto:+493012345',
+    'skype:ada?call',
+    'xmpp:a@b.example',
+  ])('accepts the link %j, which mail programs open', async (href) => {
+    const body = `<p><a href="${href}">x</a></p>`;
+    expect(await engine.check(withBody(body, marketing), [], 1)).toEqual([]);
+    const { content } = await engine.compile(withBody(body), 1);
+    expect(content?.html).toContain(`<a href="${href}">x</a>`);
+    expect(content?.text).toBe(`x <${href}>`);
+    const { html } = await engine.render(
+      {
+        subject: null,
+        html: '<a href="{{ x }}">x</a>{% if y %}{% endif %}',
+        text: null,
+        id: null,
+        accountId: 1,
+      },
+      valuesOf({ x: href }),
+    );
+    expect(html).toBe(`<a href="${href.replaceAll('&', '&amp;')}">x</a>`);
+    const design = { sections: [{ type: 'button', props: { label: 'x', href } }] };
+    expect(await engine.check(withDesign(design, marketing), [], 1)).toEqual([]);
   });
 
   it('finds broken links and missing alt texts in MJML and in designs', async () => {

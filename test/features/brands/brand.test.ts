@@ -38,7 +38,7 @@ describe('PUT /v1/my/brand', () => {
       company_name: ['must not contain line breaks or control characters'],
       font_body: ['must be a string'],
       'example_copy.1': ['must be a string'],
-      'links.0.url': ['must be a web, mailto or tel link'],
+      'links.0.url': ['must be a web link, or one such as mailto, tel, sms or webcal'],
       'links.1.url': ['is required'],
       'links.2.href': ['is not a known field'],
       default_header: ['must be an object'],

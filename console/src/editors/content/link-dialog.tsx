@@ -30,7 +30,7 @@ export function LinkDialog({
     const bare = text.trim();
     const next = /^[\w-]+(?:\.[\w-]+)+(?:[/?#]|$)/.test(bare) ? `https://${bare}` : bare;
     if (next === '' || isAllowedHref(next)) finish(next);
-    else setFault('Use a web address, mailto:, tel: or a value such as {{ order.url }}.');
+    else setFault('Use a web address, mailto:, tel:, sms: or a value such as {{ order.url }}.');
   };
   const urls = names.filter((name) => /url$/.test(name));
   return (
@@ -42,7 +42,7 @@ export function LinkDialog({
       onFocusBack={onFocusBack}
       actions={href !== '' && <Button onClick={() => finish('')}>Remove the link</Button>}
     >
-      <Field label="Address" hint="A web address, mailto: or tel:. May be a value." error={fault}>
+      <Field label="Address" hint="A web address, mailto:, tel: or sms:. May be a value." error={fault}>
         <TextInput
           value={text}
           list={listId}

@@ -146,7 +146,7 @@ function ButtonForm({ section, path, onChange }: FormProps<'button'>) {
       <LiquidInput
         label="Link"
         names={names}
-        hint="A web address, mailto: or tel:."
+        hint="A web address, mailto:, tel: or sms:."
         value={props.href}
         error={errorsOf('href')}
         onChange={(href) => onChange({ ...section, props: { ...props, href } })}
