@@ -1,14 +1,16 @@
 /** Compiles what an author wrote into the version that a send pins. Runs in a worker thread. */
 import type { Channel } from '../channels/index.ts';
 import { textFromHtml } from '../mime/text-from-html.ts';
-import type { CompiledContent, ContentSource, Problem, ProblemCode } from './content.ts';
+import { CompileError } from './compile-error.ts';
+import type { CompiledContent, ContentSource, Problem } from './content.ts';
 import { designToMjml } from './design-mjml.ts';
 import { bodyKindOf, completeDocument, paragraphs, withFooter, withPreheader } from './document.ts';
 import type { Mode } from './filters.ts';
 import { footerHtml, type FooterNeeds, footerText, linesOf, PLAIN_FOOTER } from './footer.ts';
+import { fromMjml } from './from-mjml.ts';
 import { hasUnsubscribeLink, showsAddress } from './legal-parts.ts';
 import { LiquidSyntaxError, MAX_TEMPLATE, parseLiquid } from './liquid.ts';
-import { MjmlError, type MjmlResult, mjmlToHtml } from './mjml.ts';
+import { MjmlError, mjmlToHtml } from './mjml.ts';
 import { closeAttributes, showInPlace, showInText } from './places.ts';
 import { Placeholders } from './placeholders.ts';
 import { largestSegments } from './sms-text.ts';
@@ -28,15 +30,11 @@ export interface Compiled {
   warnings: Problem[];
 }
 
-/** The content cannot be used. */
-class CompileError extends Error {
-  readonly problem: Problem;
-
-  constructor(field: string, code: ProblemCode, message: string) {
-    super(message);
-    this.problem = { field, code, message };
-  }
-}
+const missing = (field: string): Problem => ({
+  field,
+  code: 'missing_content',
+  message: 'there is no content',
+});
 
 interface Html {
   /** A complete document, with placeholders instead of Liquid. */
@@ -51,34 +49,6 @@ function isBareIn(placeholders: Placeholders, tagsOnly: boolean) {
   return (text: string) =>
     placeholders.find(text).every(({ token }) => !tagsOnly || !token.isOutput) &&
     placeholders.show(text, () => '').trim() === '';
-}
-
-function warningsOf({ warnings }: MjmlResult, isWord: (text: string) => boolean): Problem[] {
-  return warnings
-    .filter(({ message }) => !isWord(message))
-    .map(({ line, message }) => ({ field: 'body', code: 'mjml_error', message: `line ${line}: ${message}` }));
-}
-
-/** Compiles MJML. MJML drops Liquid tags between elements, so they are wrapped in `<mj-raw>`. */
-async function fromMjml(body: string, placeholders: Placeholders): Promise<Html> {
-  let source = placeholders.hide(body);
-  let result = await mjmlToHtml(source);
-  const lost = placeholders.lost(source, result.html);
-  if (lost.length > 0) {
-    const indexes = new Set(lost.map(({ index }) => index));
-    source = placeholders.show(source, ({ token, index }) => {
-      const word = placeholders.add(token);
-      return indexes.has(index) && !token.isOutput ? `<mj-raw>${word}</mj-raw>` : word;
-    });
-    result = await mjmlToHtml(source);
-    const [still] = placeholders.lost(source, result.html);
-    if (still) {
-      const message = `MJML has no place for ${still.token.source.slice(0, 100)} where it stands`;
-      throw new CompileError('body', 'lost_liquid', message);
-    }
-  }
-  const hasWord = (text: string) => placeholders.find(text).length > 0;
-  return { html: result.html, text: null, warnings: warningsOf(result, hasWord), field: 'body' };
 }
 
 const PAGE_URL = /^\{\{-?\s*(?:unsubscribe_url|preferences_url)\s*-?\}\}$/;
@@ -123,12 +93,12 @@ async function htmlOf(prepared: Prepared, placeholders: Placeholders): Promise<H
   const { body, design } = prepared;
   if (design) return fromDesign(prepared, placeholders);
   if (body === null || body.trim() === '') {
-    throw new CompileError(prepared.contentFrom, 'missing_content', 'there is no content');
+    throw new CompileError(missing(prepared.contentFrom));
   }
   const hidden = placeholders.hide(body);
   switch (bodyKindOf(hidden)) {
     case 'mjml':
-      return fromMjml(body, placeholders);
+      return { ...(await fromMjml(body, placeholders)), text: null, field: 'body' };
     case 'text':
       return fromText(prepared, body, placeholders);
     case 'html':
@@ -152,7 +122,7 @@ function addFooter(prepared: Prepared, found: Html, placeholders: Placeholders):
   if (!hasUnsubscribeLink(html, placeholders)) {
     const message =
       'the unsubscribe link would be hidden, because a comment, style, title or hidden element is not closed, or the body ends between tags of Liquid';
-    throw new CompileError(found.field, 'missing_unsubscribe_link', message);
+    throw new CompileError({ field: found.field, code: 'missing_unsubscribe_link', message });
   }
   const footer = footerText(prepared.brand, needs);
   const text =
@@ -163,16 +133,13 @@ function addFooter(prepared: Prepared, found: Html, placeholders: Placeholders):
 /** Parses the compiled Liquid, which must still be valid. */
 function parsed(field: string, text: string, mode: Mode): string {
   if (text.length > MAX_TEMPLATE)
-    throw new CompileError(field, 'too_long', 'the compiled content is longer than 4 MB');
+    throw new CompileError({ field, code: 'too_long', message: 'the compiled content is longer than 4 MB' });
   try {
     parseLiquid(text, mode);
   } catch (error) {
     if (!(error instanceof LiquidSyntaxError)) throw error;
-    throw new CompileError(
-      field,
-      'lost_liquid',
-      `tags of Liquid do not match where MJML puts them: ${error.message}`,
-    );
+    const message = `tags of Liquid do not match where MJML puts them: ${error.message}`;
+    throw new CompileError({ field, code: 'lost_liquid', message });
   }
   return text;
 }
@@ -207,8 +174,7 @@ async function compileEmail(prepared: Prepared): Promise<Compiled> {
 }
 
 function compileSms({ body, brand, footer }: Prepared): Compiled {
-  if (body === null || body.trim() === '')
-    throw new CompileError('body', 'missing_content', 'there is no content');
+  if (body === null || body.trim() === '') throw new CompileError(missing('body'));
   const own = body.replaceAll('\r\n', '\n').trim();
   const stop = footer === 'marketing' ? (brand.sms_stop_text ?? '').trim() : '';
   const text = stop === '' ? own : `${own}\n${stop}`;
@@ -243,7 +209,7 @@ export async function compileContent(source: ContentSource): Promise<Compiled> {
   try {
     return await compilers[prepared.channel](prepared);
   } catch (error) {
-    if (error instanceof CompileError) return refused([error.problem]);
+    if (error instanceof CompileError) return refused([...error.problems]);
     if (error instanceof MjmlError) {
       return refused([{ field: source.contentFrom, code: 'mjml_error', message: error.message }]);
     }

@@ -1,9 +1,10 @@
 /** Builds complete HTML documents from what authors write. Texts have placeholders instead of Liquid. */
 import { scanHtml } from '../mime/html-scan.ts';
 import { textLinks } from '../mime/text-links.ts';
+import { isMjml } from './mjml-source.ts';
 import { escapeValue } from './values.ts';
 
-/** Detects the kind of a body by how it begins and whether it has HTML tags. */
+/** Detects the kind of a body by its tags. */
 export type BodyKind = 'mjml' | 'html' | 'text';
 
 const TAG_NAMES =
@@ -11,10 +12,9 @@ const TAG_NAMES =
   'img|ins|li|link|main|meta|ol|p|pre|s|section|small|span|strike|strong|style|sub|sup|table|tbody|td|tfoot|th|thead|' +
   'title|tr|u|ul';
 const HTML_TAG = new RegExp(`<!doctype|<!--|</?(?:${TAG_NAMES})[\\s/>]`, 'i');
-const MJML = /^\s*(?:<!--[^]{0,10000}?-->\s*)?<mjml[\s>]/i;
 
 export function bodyKindOf(body: string): BodyKind {
-  if (MJML.test(body)) return 'mjml';
+  if (isMjml(body)) return 'mjml';
   return HTML_TAG.test(body) ? 'html' : 'text';
 }
 

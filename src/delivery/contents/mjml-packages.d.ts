@@ -3,6 +3,8 @@ declare module 'mjml-preset-core' {
   /** The class of a component, such as `mj-text`. */
   interface Component {
     componentName: string;
+    /** Whether its content is HTML. */
+    endingTag: boolean;
   }
   const presetCore: { components: Component[]; dependencies: Record<string, unknown> };
   export = presetCore;

@@ -36,6 +36,12 @@ const COMMENT = /^\{%-?\s*(comment|#|endcomment)/;
 const PRINTING = /^\{%-?\s*(?:echo|cycle|increment|decrement)\b|^\{%-?\s*liquid\b[^]*\becho\b/;
 const CAPTURE = /^\{%-?\s*(capture|endcapture)\b/;
 
+/** Counted from 1, in UTF-16 units. */
+interface Place {
+  line: number;
+  column: number;
+}
+
 /** A text with placeholders, and what its parts were made from. */
 export class HiddenText {
   readonly text: string;
@@ -49,15 +55,22 @@ export class HiddenText {
     this.#places = places;
   }
 
-  /** Returns the line and column in the source, counted from 1, of a position in the text. */
-  placeOf(position: number): string {
+  /** Returns where a position in the text is in the source. */
+  placeOf(position: number): Place {
     const [hidden, source] = this.#places.findLast(([start]) => start <= position) ?? [0, 0];
     return this.placeInSource(source + position - hidden);
   }
 
-  placeInSource(position: number): string {
+  placeInSource(position: number): Place {
     const before = this.#source.slice(0, position).split('\n');
-    return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+    return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+  }
+
+  /** Returns the line in the source of a line in the text, which has fewer lines. */
+  lineOf(line: number): number {
+    let start = 0;
+    for (let n = 1; n < line; n += 1) start = this.text.indexOf('\n', start) + 1;
+    return this.placeOf(start).line;
   }
 }
 

@@ -2,7 +2,7 @@
 import { type HtmlScan, type Range, scanHtml, type Tag } from './html-scan.ts';
 
 /** Elements without content, which have no end tag. */
-const VOID = new Set([
+export const VOID_ELEMENTS: ReadonlySet<string> = new Set([
   'area',
   'base',
   'br',
@@ -144,7 +144,7 @@ export function hiddenElements(
       ranges.push({ start: within.start, end: tag.start, closed: false });
       within = null;
     }
-    if (VOID.has(tag.name)) continue;
+    if (VOID_ELEMENTS.has(tag.name)) continue;
     if (within) {
       if (tag.name === within.name) within.depth += 1;
     } else if (isHidden(html, tag, hiddenNames)) within = { name: tag.name, start: tag.start, depth: 1 };

@@ -1,0 +1,56 @@
+/** Compiles a body in MJML to HTML. Nothing that its author wrote is dropped without a word. */
+import { CompileError } from './compile-error.ts';
+import type { Problem } from './content.ts';
+import { mjmlToHtml } from './mjml.ts';
+import { type MjmlFault, readMjml } from './mjml-source.ts';
+import type { HiddenText, Placeholders } from './placeholders.ts';
+
+/** Maximum number of faults that are reported at once. */
+const MAX_FAULTS = 50;
+
+function refuse(faults: readonly MjmlFault[], hidden: HiddenText): void {
+  if (faults.length === 0) return;
+  const problems = faults.slice(0, MAX_FAULTS).map(({ at, message }): Problem => {
+    const { line, column } = hidden.placeOf(at);
+    return { field: 'body', code: 'mjml_error', message: `line ${line}, column ${column}: ${message}` };
+  });
+  throw new CompileError(...problems);
+}
+
+/** @returns a complete document, and what MJML reports although it accepts the body */
+export async function fromMjml(
+  body: string,
+  placeholders: Placeholders,
+): Promise<{ html: string; warnings: Problem[] }> {
+  const hidden = placeholders.hideWithPlaces(body);
+  const read = readMjml(hidden.text, placeholders);
+  refuse(read.faults, hidden);
+  let source = read.mjml;
+  let result = await mjmlToHtml(source);
+  const lost = placeholders.lost(source, result.html);
+  if (lost.length > 0) {
+    // MJML drops tags of Liquid between elements, unless they are in `<mj-raw>`.
+    const indexes = new Set(lost.map(({ index }) => index));
+    source = placeholders.show(source, ({ token, index }) => {
+      const word = placeholders.add(token);
+      return indexes.has(index) && !token.isOutput ? `<mj-raw>${word}</mj-raw>` : word;
+    });
+    result = await mjmlToHtml(source);
+    const still = placeholders.lost(source, result.html);
+    if (still.length > 0)
+      throw new CompileError(...still.slice(0, MAX_FAULTS).map(({ token }) => lostLiquid(token, hidden)));
+  }
+  refuse(read.lostTexts(result.html), hidden);
+  const warnings = result.warnings
+    .filter(({ message }) => placeholders.find(message).length === 0)
+    .map(({ line, message }): Problem => {
+      return { field: 'body', code: 'mjml_error', message: `line ${hidden.lineOf(line)}: ${message}` };
+    });
+  return { html: read.lead + read.withoutMarks(result.html) + read.trail, warnings };
+}
+
+function lostLiquid({ source, at = 0 }: { source: string; at?: number }, hidden: HiddenText): Problem {
+  const { line, column } = hidden.placeInSource(at);
+  const message = `line ${line}, column ${column}: MJML has no place for ${source.slice(0, 100)} where it stands`;
+  return { field: 'body', code: 'lost_liquid', message };
+}
