@@ -8,13 +8,14 @@ import type { HiddenText, Placeholders } from './placeholders.ts';
 /** Maximum number of faults that are reported at once. */
 const MAX_FAULTS = 50;
 
-function refuse(faults: readonly MjmlFault[], hidden: HiddenText): void {
-  if (faults.length === 0) return;
-  const problems = faults.slice(0, MAX_FAULTS).map(({ at, message }): Problem => {
+const problemsOf = (faults: readonly MjmlFault[], hidden: HiddenText): Problem[] =>
+  faults.slice(0, MAX_FAULTS).map(({ at, message }) => {
     const { line, column } = hidden.placeOf(at);
     return { field: 'body', code: 'mjml_error', message: `line ${line}, column ${column}: ${message}` };
   });
-  throw new CompileError(...problems);
+
+function refuse(faults: readonly MjmlFault[], hidden: HiddenText): void {
+  if (faults.length > 0) throw new CompileError(...problemsOf(faults, hidden));
 }
 
 /** @returns a complete document, and what MJML reports although it accepts the body */
@@ -46,6 +47,7 @@ export async function fromMjml(
     .map(({ line, message }): Problem => {
       return { field: 'body', code: 'mjml_error', message: `line ${hidden.lineOf(line)}: ${message}` };
     });
+  warnings.push(...problemsOf(read.warnings, hidden));
   return { html: read.lead + read.withoutMarks(result.html) + read.trail, warnings };
 }
 

@@ -30,6 +30,7 @@ const HEAD = new Set([
   'mj-style',
   'mj-title',
 ]);
+const INCLUDE = 'mj-include';
 /** HTML elements whose content is neither shown nor HTML. */
 const RAW_TEXT = new Set(['style', 'script']);
 const MAX_SHOWN = 40;
@@ -51,6 +52,8 @@ interface Marked {
 export interface MjmlSource {
   /** What could not be converted, in order. */
   faults: MjmlFault[];
+  /** What could be better. */
+  warnings: MjmlFault[];
   /** Liquid before and after the document, which prints nothing. */
   lead: string;
   trail: string;
@@ -79,7 +82,7 @@ export function isMjml(body: string): boolean {
     return isFirst || /<mj-[a-z]/i.test(body.slice(parts[root]?.start));
   }
   const first = parts.find(({ kind, start, end }) => !isSilent(kind, body.slice(start, end)));
-  if (first) return first.kind === 'open' && KNOWN.has(first.name);
+  if (first) return first.kind === 'open' && (KNOWN.has(first.name) || first.name === INCLUDE);
   const last = parts.at(-1);
   return last?.kind === 'comment' && !last.closed && /<mjml[\s>]/i.test(body.slice(last.start));
 }
@@ -106,6 +109,7 @@ function withoutSubset(text: string): { text: string; fault: MjmlFault | null } 
 /** Reads the parts of a body one after another. */
 class SourceReader {
   readonly faults: MjmlFault[] = [];
+  readonly warnings: MjmlFault[] = [];
   readonly edits: Edit[] = [];
   readonly marked: Marked[] = [];
   readonly marks: Placeholders;
@@ -219,12 +223,20 @@ class SourceReader {
   /** Ends an element with HTML at a tag of MJML, because it is not closed. */
   #endsBefore({ kind, name, start, end }: MjmlPart): boolean {
     const ending = this.#ending;
-    if (!ending || (kind !== 'open' && kind !== 'close') || !name.startsWith('mj')) return false;
+    if (!ending || (kind !== 'open' && kind !== 'close')) return false;
+    if (!KNOWN.has(name) && name !== INCLUDE) return this.#keepUnknown(kind, name, start);
     if (kind === 'close' && name === ending.name) return false;
     const tag = this.#text.slice(start, end).startsWith('</') ? `</${name}>` : `<${name}>`;
     this.#fault(ending.at, `<${ending.name}> is not closed before ${tag}`);
     this.#ending = null;
     return true;
+  }
+
+  /** Reports an element in HTML that looks like one of MJML. Its words are kept. */
+  #keepUnknown(kind: MjmlPart['kind'], name: string, at: number): false {
+    if (kind === 'open' && name.startsWith('mj-'))
+      this.warnings.push({ at, message: `<${name}> is not an element of MJML` });
+    return false;
   }
 
   /** Reads a part of an element with HTML. */
@@ -287,7 +299,7 @@ class SourceReader {
     const { name, start, selfClosing, hasAttributes, hasTagInQuotes } = part;
     this.#lowerCase(part);
     if (hasTagInQuotes) this.#fault(start, `a quotation mark of <${name}> is not closed`);
-    if (name === 'mj-include') this.#fault(start, '<mj-include> cannot be used: a template has no files');
+    if (name === INCLUDE) this.#fault(start, '<mj-include> cannot be used: a template has no files');
     else if (!KNOWN.has(name) && parent !== 'mj-attributes') {
       const isEmpty = selfClosing || VOID_ELEMENTS.has(name);
       if (!isEmpty) this.#unknown = { name, depth: 1 };
@@ -296,7 +308,7 @@ class SourceReader {
     } else if (HEAD.has(name) && parent !== 'mj-head') this.#fault(start, `<${name}> belongs in <mj-head>`);
     else if (parent === 'mj-head' && !HEAD.has(name) && name !== 'mj-raw')
       this.#fault(start, `<${name}> does not belong in <mj-head>`);
-    if (selfClosing || this.#unknown || VOID_ELEMENTS.has(name) || name === 'mj-include') return;
+    if (selfClosing || this.#unknown || VOID_ELEMENTS.has(name) || name === INCLUDE) return;
     if (ENDING.has(name)) {
       this.#ending = { name, at: start, marked: false };
       this.#inRawText = false;
@@ -368,6 +380,7 @@ export function readMjml(text: string, placeholders: Placeholders): MjmlSource {
   const mjml = newlines(text.slice(0, start)) + applyEdits(text.slice(start, end), inside);
   return {
     faults: reader.faults.toSorted((one, other) => one.at - other.at),
+    warnings: reader.warnings,
     lead: reader.silentIn({ start: 0, end: start }) + reader.moved,
     trail: reader.silentIn({ start: end, end: text.length }),
     mjml,

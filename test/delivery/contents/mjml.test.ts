@@ -99,6 +99,7 @@ describe('what stands before <mjml>', () => {
     '<mj-section><mj-column><mj-text>x</mj-text></mj-column></mj-section>',
     '<mj-body><mj-section></mj-section></mj-body>',
     '\n<!-- x --><mj-text>x</mj-text>',
+    '<mj-include path="a.mjml" /><mj-section></mj-section>',
   ])('must not be missing: %s', async (body) => {
     expect(await errorsOf(body)).toEqual([
       expect.stringMatching(/^line [12], column \d+: <mj-[a-z]+> must stand in <mjml>$/),
@@ -221,6 +222,15 @@ describe('words that MJML would drop', () => {
       text,
     );
   });
+});
+
+it('warns of unknown elements whose words are kept', async () => {
+  const source = withBody(column('<mj-text>\n<mj-li>One</mj-li></mj-text><mj-foo />'));
+  expect(await engine.check(source, [], 1)).toEqual([
+    expect.objectContaining({ message: "line 4: mj-foo: Element mj-foo doesn't exist or is not registered" }),
+    expect.objectContaining({ message: 'line 4, column 1: <mj-li> is not an element of MJML' }),
+    expect.objectContaining({ code: 'missing_unsubscribe_link' }),
+  ]);
 });
 
 describe('a comment in MJML', () => {
