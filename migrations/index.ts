@@ -105,6 +105,7 @@ import * as flowMasks from './0128_flow_masks.ts';
 import * as indexesOfStoredMail from './0129_indexes_of_stored_mail.ts';
 import * as importConsent from './0130_import_consent.ts';
 import * as importedOptOuts from './0131_imported_opt_outs.ts';
+import * as unreadReports from './0142_unread_reports.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -215,4 +216,5 @@ export const migrations = [
   indexesOfStoredMail,
   importConsent,
   importedOptOuts,
+  unreadReports,
 ];

@@ -1,3 +1,4 @@
+import type { OperatorMail } from '../delivery/inbound/operator-mails.ts';
 import { AppError } from '../errors.ts';
 import type { CarillonCommand } from './command.ts';
 import { print, withDatabase } from './context.ts';
@@ -8,7 +9,11 @@ const mails = () => import('../delivery/inbound/operator-mails.ts');
 
 /** `carillon mail list | show` */
 export function addMailCommands(program: CarillonCommand): void {
-  const mail = program.command('mail').description('read mail to fbl@, abuse@ and postmaster@MAIL_DOMAIN');
+  const mail = program
+    .command('mail')
+    .description(
+      'read mail to fbl@, abuse@ and postmaster@MAIL_DOMAIN, and reports that were not understood',
+    );
   mail
     .command('list')
     .description('list the mails of the last 30 days, the newest first')
@@ -21,12 +26,17 @@ function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(/[^\P{C}\n\t]/gu, '�');
 }
 
+const placeOf = ({ mailbox, accountId, messageId }: OperatorMail): string =>
+  mailbox === 'return_path' ? `message ${messageId} of account ${accountId}` : `${mailbox}@`;
+
 async function listOperatorMails(_options: object, command: CarillonCommand): Promise<void> {
   const found = await withDatabase(command, async ({ database }) =>
     (await mails()).listOperatorMails(database.pool),
   );
-  const lines = found.map(({ id: mailId, receivedAt, mailbox, sender, subject }) =>
-    printable(`${mailId}  ${receivedAt.toISOString()}  ${mailbox}@  ${sender}  ${subject}`),
+  const lines = found.map((mail) =>
+    printable(
+      `${mail.id}  ${mail.receivedAt.toISOString()}  ${placeOf(mail)}  ${mail.sender}  ${mail.subject}`,
+    ),
   );
   print(command, found, lines.length === 0 ? 'no mail' : lines.join('\n'));
 }

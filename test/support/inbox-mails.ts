@@ -115,6 +115,7 @@ export interface AcceptedRow {
   envelope_from?: string;
   recipient?: string;
   answers_message_id?: number | null;
+  report_claims?: number | null;
   attempts?: number;
   due_at?: Date;
 }

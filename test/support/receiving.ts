@@ -37,6 +37,7 @@ export interface AcceptedRow {
   helo: string | null;
   source: string;
   answers_message_id: number | null;
+  report_claims: number | null;
 }
 
 async function keysIn(store: BlobStore): Promise<string[]> {
@@ -76,7 +77,7 @@ export function startTestAcceptance(
     async mails() {
       const { rows } = await pool.query<AcceptedRow>(
         `select account_id, brand_id, inbox_id, raw_key, size, envelope_from, recipient, ip, helo, source,
-           answers_message_id from inbound_mails order by id`,
+           answers_message_id, report_claims from inbound_mails order by id`,
       );
       return rows;
     },

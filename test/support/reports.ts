@@ -224,3 +224,22 @@ ${header}
 ${text}
 `);
 }
+
+/** A receipt that says a person has opened the message (RFC 8098), which no one has asked for. */
+export const readReceipt = crlf(`From: ann@example.com
+To: bounce@mail.test
+Subject: Read: Your order
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=disposition-notification; boundary="mdn"
+
+--mdn
+Content-Type: text/plain
+
+Your message was read.
+--mdn
+Content-Type: message/disposition-notification
+
+Final-Recipient: rfc822; ann@example.com
+Disposition: manual-action/MDN-sent-manually; displayed
+--mdn--
+`);

@@ -3,8 +3,8 @@ import { type Fields, readFieldBlocks } from './fields.ts';
 
 /** What a delivery status notification says about a message. */
 export interface DeliveryStatus {
-  /** `unchanged`: delayed, relayed or expanded, which are not outcomes. */
-  outcome: 'failed' | 'delivered' | 'unchanged';
+  /** `unchanged`: delayed, relayed or expanded, which are not outcomes. `unknown`: anything else. */
+  outcome: 'failed' | 'delivered' | 'unknown' | 'unchanged';
   /** The server's reply for the recipient that the outcome is about. */
   refusal: Refusal;
   /** The ENVID of the hand-over (RFC 3461 §4.4). */
@@ -53,23 +53,30 @@ export function refusalIn(text: string, status: string | null): Refusal {
   };
 }
 
-const outcomes: Record<string, DeliveryStatus['outcome']> = { failed: 'failed', delivered: 'delivered' };
+/** RFC 3464 §2.3.3. */
+const outcomes: Record<string, DeliveryStatus['outcome']> = {
+  failed: 'failed',
+  delivered: 'delivered',
+  delayed: 'unchanged',
+  relayed: 'unchanged',
+  expanded: 'unchanged',
+};
 /**
  * If a report lists several recipients, the one with the most severe outcome counts, because our messages have only one
  * recipient.
  */
-const weights = { failed: 2, delivered: 1, unchanged: 0 };
+const weights = { failed: 3, delivered: 2, unknown: 1, unchanged: 0 };
 
 function statusOf(fields: Fields, envelopeId: string | null): DeliveryStatus | null {
   const action = /^[a-z]+/i.exec(fields.get('action') ?? '')?.[0].toLowerCase();
   if (action === undefined) return null;
   const status = ENHANCED.exec(fields.get('status') ?? '')?.[1] ?? null;
   const [, words = ''] = /^[^;]{0,100};(.*)$/s.exec(fields.get('diagnostic-code') ?? '') ?? [];
-  const outcome = outcomes[action] ?? 'unchanged';
+  const outcome = outcomes[action] ?? 'unknown';
   // A success code with `failed`, or the reverse, is a mistake of the reporting server.
   const contradicts = status !== null && (outcome === 'failed') === status.startsWith('2.');
   return {
-    outcome: contradicts ? 'unchanged' : outcome,
+    outcome: contradicts && outcome !== 'unchanged' ? 'unknown' : outcome,
     refusal: refusalIn(words.trim(), status),
     envelopeId,
   };

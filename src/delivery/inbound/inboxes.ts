@@ -26,6 +26,8 @@ export interface InboxTarget {
   recipient: string;
   /** The mail was sent to the return path of this message; null: to the inbox. */
   answersMessageId: number | null;
+  /** A mail server wrote it, and it is no report that Carillon understands: it says nothing about a contact. */
+  isReport: boolean;
 }
 
 /** A mail to one or more inboxes, while it arrives. */

@@ -51,8 +51,10 @@ const referenceFields = [
   'return-path',
   'original-mail-from',
 ];
-/** RFC 5965 §7.3, and what large providers use. `not-spam` and authentication reports are not complaints. */
+/** RFC 5965 §7.3, and what large providers use. */
 const complaintTypes = new Set(['abuse', 'fraud', 'opt-out', 'opt-out-list']);
+/** Likewise, RFC 6430 (`not-spam`) and RFC 6591 (`auth-failure`): reports that are not complaints. */
+const otherFeedbackTypes = new Set(['not-spam', 'auth-failure', 'virus', 'other', 'dmarc', 'miscategorized']);
 
 /** Truncates a mail before it is parsed, so that it has neither too many parts nor too many lines. */
 function bounded(raw: Buffer): Buffer {
@@ -128,19 +130,35 @@ function isBounceSender(envelopeFrom: string): boolean {
   return envelopeFrom === '' || /^(?:mailer-daemon|postmaster|#)@/i.test(envelopeFrom);
 }
 
+type Sent = Pick<InboundMail, 'head' | 'envelopeFrom'>;
+
+const ownHeader = ({ head }: Sent): Fields =>
+  readFieldBlocks(head.subarray(0, MAX_HEADER_BYTES).toString('utf8'), 1)[0] ?? new Map();
+
+/** Names under which mail servers write: the addresses, and what stands before or beside them. */
+const SERVER =
+  /(?:^|[<\s"])(?:mailer-daemon|postmaster|mail-daemon|mdaemon)\b|mail (?:delivery|system)|delivery (?:sub)?system/i;
+
 /**
- * Whether a mail server wrote a mail. If it is no report that {@link readReport} understands, it is a bounce in an
+ * Whether a mail server wrote a mail. If it is no report that {@link readReport} understands, it is a report in an
  * unknown form, not a reply.
  */
-export function isFromMailServer({
-  head,
-  envelopeFrom,
-}: Pick<InboundMail, 'head' | 'envelopeFrom'>): boolean {
-  if (envelopeFrom !== '' && isBounceSender(envelopeFrom)) return true;
-  const header = readFieldBlocks(head.subarray(0, MAX_HEADER_BYTES).toString('utf8'), 1)[0];
+export function isFromMailServer(mail: Sent): boolean {
+  if (mail.envelopeFrom !== '' && isBounceSender(mail.envelopeFrom)) return true;
+  const header = ownHeader(mail);
   return (
-    /(?:^|[<\s])(?:mailer-daemon|postmaster)@/i.test(header?.get('from') ?? '') ||
-    /^\s*multipart\/report\b/i.test(header?.get('content-type') ?? '')
+    SERVER.test(header.get('from') ?? '') ||
+    /^\s*multipart\/report\b/i.test(header.get('content-type') ?? '') ||
+    header.has('x-failed-recipients')
+  );
+}
+
+/** Whether a mail that changes nothing is the automatic reply of a person's mailbox (RFC 3834). */
+export function isAutomaticReply(report: MailReport, mail: Sent): boolean {
+  if (report.kind === 'none' && report.reason === 'auto_reply') return true;
+  return (
+    !isFromMailServer(mail) &&
+    /^\s*auto-(?:replied|notified)/i.test(ownHeader(mail).get('auto-submitted') ?? '')
   );
 }
 
@@ -170,13 +188,16 @@ function deliveryReport(mail: Email, part: Attachment): MailReport {
       };
     case 'unchanged':
       return { kind: 'none', reason: 'no_outcome' };
+    case 'unknown':
+      return { kind: 'none', reason: 'unreadable' };
   }
 }
 
 function feedbackReport(mail: Email, part: Attachment): MailReport {
   const fields = readFieldBlocks(textOf(part), 1)[0];
   const type = fields?.get('feedback-type')?.trim().toLowerCase() ?? '';
-  if (!complaintTypes.has(type)) return { kind: 'none', reason: 'no_complaint' };
+  if (otherFeedbackTypes.has(type)) return { kind: 'none', reason: 'no_complaint' };
+  if (!complaintTypes.has(type)) return { kind: 'none', reason: 'unreadable' };
   const references = referencesIn([returnedHeader(mail), fields]);
   return { kind: 'complaint', references, recipient: addressIn(fields?.get('original-rcpt-to') ?? '') };
 }

@@ -6,7 +6,7 @@ import type { NewOperatorMail } from './operator-mails.ts';
 import type { InboundRecipient, MailKeys } from './recipients.ts';
 import type { RecordReport } from './record-reports.ts';
 import { reportFacts } from './report-facts.ts';
-import { isFromMailServer, type MailReport, readReport } from './report.ts';
+import { isAutomaticReply, isFromMailServer, type MailReport, readReport } from './report.ts';
 
 export interface TakeMailDeps {
   keys: MailKeys;
@@ -29,15 +29,23 @@ export class TooManyMails extends Error {
 /** A recipient, with the address from `RCPT TO`. */
 export type Addressed = InboundRecipient & { address: string };
 
-/** Reasons why a mail is not a report that do not rule out that a person wrote it. */
+/** Reasons why a mail changes nothing that leave it to a person to read it. */
 const forPeople = new Set(['no_report', 'unreadable', 'auto_reply']);
 
 const isForPeople = (report: MailReport) => report.kind === 'none' && forPeople.has(report.reason);
 
+type ReturnPath = Extract<Addressed, { kind: 'return_path' }>;
+
+/** The return paths that a mail was sent to, if it is not a report that was understood. */
+const unreadAt = ({ report, recipients }: Received): ReturnPath[] =>
+  isForPeople(report) ? recipients.filter((one) => one.kind === 'return_path') : [];
+
 /** One target for each inbox. */
 function targetsOf(recipients: readonly Addressed[], answers: readonly InboxTarget[]): InboxTarget[] {
   const addressed = recipients.flatMap((one): InboxTarget[] =>
-    one.kind === 'inbox' ? [{ inbox: one.inbox, recipient: one.address, answersMessageId: null }] : [],
+    one.kind === 'inbox'
+      ? [{ inbox: one.inbox, recipient: one.address, answersMessageId: null, isReport: false }]
+      : [],
   );
   const targets = new Map<number, InboxTarget>();
   // What was sent to a return path comes first: it names the message.
@@ -72,27 +80,26 @@ async function reportIn({ head }: ArrivingMail, { recipients, envelopeFrom }: En
 }
 
 /**
- * The inboxes of the messages that a reply to their return paths answers. Bounces and other reports are no replies.
+ * The inboxes of the messages at whose return paths a reply arrived, or a report that was not understood: it is never
+ * taken for a bounce, because a warning would bounce what was delivered.
  * @throws TooManyMails
  */
 async function answered(received: Received, { inboxes, rates }: TakeMailDeps): Promise<InboxTarget[]> {
-  const { mail, report, recipients, envelopeFrom: sender, network, ip } = received;
-  const messages = recipients.flatMap((one) => (one.kind === 'return_path' ? [one.message] : []));
-  if (messages.length === 0 || !isForPeople(report)) return [];
-  if (isFromMailServer({ head: mail.head, envelopeFrom: sender })) return [];
+  const { mail, envelopeFrom: sender, network, ip } = received;
   const targets: InboxTarget[] = [];
-  for (const message of messages) {
+  for (const { message } of unreadAt(received)) {
     const inbox = await inboxes.ofMessage(message);
     if (!inbox) continue;
+    const isReport = isFromMailServer({ head: mail.head, envelopeFrom: sender });
     if (!rates.admit({ network, ip, sender, inboxId: inbox.id })) throw new TooManyMails();
     // Not the return path itself, which would allow others to report bounces of the message.
-    targets.push({ inbox, recipient: inbox.address, answersMessageId: message.messageId });
+    targets.push({ inbox, recipient: inbox.address, answersMessageId: message.messageId, isReport });
   }
   return targets;
 }
 
-/** Stores the message for the inboxes that it is for, and reads it to its end. @returns their ids */
-async function store(received: Received, options: TakeMailDeps): Promise<number[]> {
+/** Stores the message for the inboxes that it is for, and reads it to its end. */
+async function store(received: Received, options: TakeMailDeps): Promise<InboxTarget[]> {
   const { mail, recipients, source, envelopeFrom, ip, helo, network } = received;
   const { inboxes, rates } = options;
   const targets = targetsOf(recipients, await answered(received, options));
@@ -101,23 +108,40 @@ async function store(received: Received, options: TakeMailDeps): Promise<number[
     for (const { inbox } of targets) rates.count({ network, ip, sender: envelopeFrom, inboxId: inbox.id });
   }
   await mail.drain();
-  return targets.map(({ inbox }) => inbox.id);
+  return targets;
 }
 
-async function record(received: Received, inboxIds: number[], options: TakeMailDeps): Promise<void> {
-  const { mail, report, recipients, network } = received;
-  const { keys, keep, log } = options;
-  const facts = reportFacts(report, recipients, keys, new Date());
-  const recorded = await options.record(facts);
+/**
+ * Keeps a mail for the operator: one to a mailbox, and one to a return path that is for no inbox and would disappear.
+ * Automatic replies are not kept, because each mailing brings many.
+ */
+async function keepForOperator(received: Received, targets: readonly InboxTarget[], { keep }: TakeMailDeps) {
+  const { mail, report, recipients, network, envelopeFrom } = received;
   const mailbox = recipients.find((one) => one.kind === 'mailbox')?.name;
   if (mailbox && isForPeople(report)) await keep({ mailbox, network, head: mail.head });
+  const answers = new Set(targets.map(({ answersMessageId }) => answersMessageId));
+  const homeless = unreadAt(received).find(({ message }) => !answers.has(message.messageId));
+  if (!homeless || isAutomaticReply(report, { head: mail.head, envelopeFrom })) return;
+  await keep({ mailbox: 'return_path', message: homeless.message, network, head: mail.head });
+}
+
+async function record(
+  received: Received,
+  targets: readonly InboxTarget[],
+  options: TakeMailDeps,
+): Promise<void> {
+  const { report, recipients } = received;
+  const { keys, log } = options;
+  const facts = reportFacts(report, recipients, keys, new Date());
+  const recorded = await options.record(facts);
+  await keepForOperator(received, targets, options);
   log.info(
     {
       report: report.kind,
       ...(report.kind === 'none' ? { reason: report.reason } : {}),
       mailboxes: recipients.map((one) => (one.kind === 'mailbox' ? one.name : one.kind)),
       message_ids: facts.map(({ messageId }) => messageId),
-      inbox_ids: inboxIds,
+      inbox_ids: targets.map(({ inbox }) => inbox.id),
       recorded,
     },
     'mail received',
@@ -131,6 +155,6 @@ async function record(received: Received, inboxIds: number[], options: TakeMailD
 export async function takeMail(mail: ArrivingMail, envelope: Envelope, deps: TakeMailDeps): Promise<void> {
   const report = await reportIn(mail, envelope);
   const received = { ...envelope, mail, report };
-  const inboxIds = await store(received, deps);
-  await record(received, inboxIds, deps);
+  const targets = await store(received, deps);
+  await record(received, targets, deps);
 }

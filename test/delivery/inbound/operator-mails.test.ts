@@ -53,6 +53,21 @@ it('keeps five thousand in total: the network with the most loses its oldest', a
   expect(after).toContain('a complaint');
 });
 
+it('keeps mail to return paths apart, so that it displaces only other mail to return paths', async () => {
+  await keep('192.0.2.1', 'a confirmation');
+  const message = { accountId: 1, messageId: 2 };
+  for (let n = 1; n <= 51; n += 1)
+    await keepOperatorMail(test.database.pool, {
+      ...{ mailbox: 'return_path', network: '192.0.2.1', message },
+      head: Buffer.from(`Subject: ${n}\r\n\r\n`),
+    });
+  const kept = await listOperatorMails(test.database.pool);
+  expect(kept).toHaveLength(51);
+  expect(kept[0]).toMatchObject({ mailbox: 'return_path', subject: '51', accountId: 1, messageId: 2 });
+  expect(kept.at(-2)).toMatchObject({ subject: '2' });
+  expect(kept.at(-1)).toMatchObject({ mailbox: 'abuse', subject: 'a confirmation', accountId: null });
+});
+
 it('removes mail that is older than thirty days', async () => {
   await keep('192.0.2.1', 'old');
   const task = deliveryUpkeep.tasks?.find(({ name }) => name === 'operator_mails');

@@ -93,7 +93,7 @@ describe('a delivery status notification', () => {
     expect(await bounceIn(deliveryStatus(mail, fields))).toBe(expected);
   });
 
-  it.each(['delayed', 'relayed', 'expanded', 'Delayed (will retry)', 'unheard-of'])(
+  it.each(['delayed', 'relayed', 'expanded', 'Delayed (will retry)'])(
     'changes nothing if the action is %s',
     async (action) => {
       const fields = { action, status: '4.4.1', diagnostic: 'smtp; 421 try later' };
@@ -101,9 +101,12 @@ describe('a delivery status notification', () => {
     },
   );
 
-  it('changes nothing if action and status contradict each other', async () => {
-    expect(await bounceIn(deliveryStatus(mail, { status: '2.0.0' }))).toBe('none');
-    expect(await bounceIn(deliveryStatus(mail, { action: 'delivered' }))).toBe('none');
+  it.each([
+    ['its action is unheard-of', { action: 'mislaid', status: '5.1.1' }],
+    ['it has failed with a code of success', { status: '2.0.0' }],
+    ['it was delivered with a code of failure', { action: 'delivered' }],
+  ])('is left for a person to read if %s', async (_what, fields) => {
+    expect(await read(deliveryStatus(mail, fields))).toEqual({ kind: 'none', reason: 'unreadable' });
   });
 
   it('reports a delivery', async () => {
@@ -151,12 +154,16 @@ describe('a feedback report', () => {
     });
   });
 
-  it.each(['not-spam', 'auth-failure', 'virus', 'dmarc', ''])(
+  it.each(['not-spam', 'auth-failure', 'virus', 'dmarc', 'Other'])(
     'is not a complaint if its type is %p',
     async (type) => {
       expect(await read(feedbackReport(mail, type))).toEqual({ kind: 'none', reason: 'no_complaint' });
     },
   );
+
+  it.each(['', 'misc'])('is left for a person to read if its type is %p', async (type) => {
+    expect(await read(feedbackReport(mail, type))).toEqual({ kind: 'none', reason: 'unreadable' });
+  });
 
   it('may be an attached message, but only at the address for feedback loops', async () => {
     const raw = attachedComplaint(mail);

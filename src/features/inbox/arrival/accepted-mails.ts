@@ -16,6 +16,8 @@ export interface ClaimedMail {
   ip: string | null;
   helo: string | null;
   answers_message_id: number | null;
+  /** A report that was not understood: it says nothing about a contact. */
+  is_report: boolean;
   received_at: Date;
   /** How often it was claimed. */
   attempts: number;
@@ -53,10 +55,10 @@ const claimSql = `
     where m.id = any(array(select id from wanted)) and m.due_at <= now()
     for update skip locked
   ), claimed as (
-    update inbound_mails m set due_at = now() + ${LEASE}, attempts = m.attempts + 1
+    update inbound_mails m set due_at = now() + ${LEASE}, attempts = m.attempts + 1, report_claims = m.report_claims + 1
     from chosen c where m.id = c.id
     returning m.id, m.account_id, m.brand_id, m.inbox_id, m.raw_key, m.size, m.envelope_from, m.recipient, m.ip, m.helo,
-      m.answers_message_id, m.received_at, m.attempts
+      m.answers_message_id, m.report_claims is not null as is_report, m.received_at, m.attempts
   )
   select c.*, (select max(account_id) from accounts where place > ${MAX_ACCOUNTS}) as next_after
   from (select 1) always left join claimed c on true order by c.id`;

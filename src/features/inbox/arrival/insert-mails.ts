@@ -93,7 +93,8 @@ function messageRow({ claimed, read, fate, bytes }: JudgedMail, n: number) {
     internet_id: read.internetId,
     reference_ids: read.referenceIds,
     sender_key: read.senderKey,
-    sender_trusted: read.senderKey !== null && read.authentication.aligned,
+    // A report is not what its sender has written, so it says nothing about a contact and starts no flow.
+    sender_trusted: read.senderKey !== null && read.authentication.aligned && !claimed.is_report,
     from_address: read.from,
     to_addresses: read.to,
     cc_addresses: read.cc,
@@ -103,7 +104,7 @@ function messageRow({ claimed, read, fate, bytes }: JudgedMail, n: number) {
     text: read.text,
     html: read.html,
     truncated: read.truncated,
-    auto_submitted: read.autoSubmitted,
+    auto_submitted: read.autoSubmitted || claimed.is_report,
     authentication: read.authentication,
     raw_key: claimed.raw_key,
     raw_size: claimed.size,

@@ -134,7 +134,7 @@ const accountsOf = (targets: readonly InboxTarget[]): number[] => [
 
 function rowsOf(mail: MailForInboxes, keys: ReadonlyMap<number, string>, size: number): NewMail[] {
   const { source, envelopeFrom, ip, helo, targets } = mail;
-  return targets.map(({ inbox, recipient, answersMessageId }) => ({
+  return targets.map(({ inbox, recipient, answersMessageId, isReport }) => ({
     accountId: inbox.accountId,
     brandId: inbox.brandId,
     inboxId: inbox.id,
@@ -146,6 +146,7 @@ function rowsOf(mail: MailForInboxes, keys: ReadonlyMap<number, string>, size: n
     ip,
     helo,
     answersMessageId,
+    isReport,
   }));
 }
 

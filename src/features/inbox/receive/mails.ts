@@ -16,6 +16,8 @@ export interface NewMail {
   ip: string | null;
   helo: string | null;
   answersMessageId: number | null;
+  /** A report that was not understood. */
+  isReport: boolean;
 }
 
 const ADD_BYTES = `
@@ -26,17 +28,17 @@ const ADD_BYTES = `
 
 const INSERT_MAILS = `
   insert into inbound_mails (account_id, brand_id, inbox_id, raw_key, size, source, envelope_from, recipient, ip, helo,
-    answers_message_id)
+    answers_message_id, report_claims)
   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[], $7::text[],
-    $8::text[], $9::text[], $10::text[], $11::bigint[])`;
+    $8::text[], $9::text[], $10::text[], $11::bigint[], $12::smallint[])`;
 
-/** `$12`: the account of all mails, `$13`: its quota, `$14`: the bytes of the mails. */
+/** `$13`: the account of all mails, `$14`: its quota, `$15`: the bytes of the mails. */
 const INSERT_MAILS_OF_ACCOUNT = `
   with room as (
     insert into inbox_storage as s (account_id, bytes)
-    select $12::bigint, $14::bigint where $14::bigint <= $13::bigint
+    select $13::bigint, $15::bigint where $15::bigint <= $14::bigint
     on conflict (account_id) do update set bytes = s.bytes + excluded.bytes
-      where s.bytes + excluded.bytes <= $13::bigint
+      where s.bytes + excluded.bytes <= $14::bigint
     returning s.account_id
   )
   ${INSERT_MAILS}
@@ -102,6 +104,7 @@ const columnsOf = (mails: readonly NewMail[]) => [
   mails.map((mail) => mail.ip),
   mails.map((mail) => mail.helo),
   mails.map((mail) => mail.answersMessageId),
+  mails.map((mail) => (mail.isReport ? 0 : null)),
 ];
 
 /**

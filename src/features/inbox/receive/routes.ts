@@ -5,6 +5,7 @@ import type { Config } from '../../../config.ts';
 import { createRecipientFence } from '../../../delivery/consent/recipient-fence.ts';
 import { createArrivalRates } from '../../../delivery/inbound/arrival-rates.ts';
 import { MAX_MAIL_BYTES } from '../../../delivery/inbound/inboxes.ts';
+import { keepOperatorMail } from '../../../delivery/inbound/operator-mails.ts';
 import { mailKeys } from '../../../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../../../delivery/inbound/record-reports.ts';
 import { AppError, notFound } from '../../../errors.ts';
@@ -43,7 +44,7 @@ function createService(deps: InboundRouteDeps): Deliveries {
     mailDomain: config.MAIL_DOMAIN,
     keys: mailKeys(keyring),
     record: createReportRecording({ pool: recordingPool, waker, events, fence: createRecipientFence(pool) }),
-    keep: () => Promise.reject(new Error('mail for the operator arrives by SMTP only')),
+    keep: (mail) => keepOperatorMail(recordingPool, mail),
     inboxes: createMailAcceptance({
       pool: recordingPool,
       store: createHomeStore(config.CARILLON_HOME),

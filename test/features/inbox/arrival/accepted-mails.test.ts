@@ -88,10 +88,22 @@ it('says all that is needed to read a mail', async () => {
       ip: null,
       helo: null,
       answers_message_id: 7,
+      is_report: false,
       attempts: 1,
       received_at: expect.any(Date),
     }),
   ]);
+});
+
+it('keeps reports from processes of an earlier version, which would take them for mail of a contact', async () => {
+  const { inboxId } = owner(0);
+  const id = await insertAcceptedMail(test.database, owner(0), inboxId, { report_claims: 0 });
+  const earlier = await pool().query(
+    `update inbound_mails m set due_at = now() + interval '12 seconds', attempts = m.attempts + 1 returning m.id`,
+  );
+  expect(earlier.rows).toEqual([]);
+  expect(await claims.claim(pool(), 1)).toMatchObject([{ id, is_report: true, attempts: 1 }]);
+  expect(await attemptsOf(id)).toBe(1);
 });
 
 it('gives each account its share, and all of a claim to an account that is alone', async () => {

@@ -352,6 +352,7 @@ describe('a mail to two inboxes of an account', () => {
           ip: null,
           helo: null,
           answersMessageId: null,
+          isReport: false,
         })),
       ),
     );

@@ -102,6 +102,7 @@ describe('an accepted mail', () => {
       helo: 'mx.example.com',
       source: 'smtp',
       answers_message_id: null,
+      report_claims: null,
     });
     expect(await acceptance.keys()).toEqual([row?.raw_key]);
     expect(String(await read(row?.raw_key ?? ''))).toBe(text);
@@ -282,7 +283,9 @@ describe('the quota of an account', () => {
     const { inboxes } = limited.acceptance;
     const found = await inboxes.resolve('support@acme.example');
     if (found.kind !== 'inbox') throw new Error('the inbox is missing');
-    const targets = [{ inbox: found, recipient: 'support@acme.example', answersMessageId: null }];
+    const targets = [
+      { inbox: found, recipient: 'support@acme.example', answersMessageId: null, isReport: false },
+    ];
     const accept = (bytes: number) =>
       inboxes.accept({
         source: 'smtp',
@@ -348,7 +351,9 @@ describe('the quota of an account', () => {
     ]);
     const found = await limited.acceptance.inboxes.resolve('support@acme.example');
     if (found.kind !== 'inbox') throw new Error('the inbox is missing');
-    const targets = [{ inbox: found, recipient: 'support@acme.example', answersMessageId: null }];
+    const targets = [
+      { inbox: found, recipient: 'support@acme.example', answersMessageId: null, isReport: false },
+    ];
     const content = Buffer.alloc(10, 'x');
     const one = { source: 'smtp', envelopeFrom: '', ip: null, helo: null, targets, content } as const;
     await Promise.all(Array.from({ length: 30 }, () => limited.acceptance.inboxes.accept({ ...one })));

@@ -1,6 +1,7 @@
-// A reply to the return path of a message goes to the inbox that the message was sent for; a bounce never does.
+// A reply to the return path of a message goes to the message's inbox; a bounce that is understood never does.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MailListener } from '../../../../src/delivery/inbound/listener.ts';
+import { listOperatorMails } from '../../../../src/delivery/inbound/operator-mails.ts';
 import { returnPathAddress } from '../../../../src/delivery/addresses/return-path.ts';
 import { createTestTenant, type TestTenant } from '../../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
@@ -9,7 +10,13 @@ import { deliver, deliverToAll, startTestListener, testMailKeys } from '../../..
 import { allowInboxes, insertInbox } from '../../../support/inboxes.ts';
 import { queueEmails } from '../../../support/queued.ts';
 import { startTestAcceptance, type TestAcceptance } from '../../../support/receiving.ts';
-import { autoReply, deliveryStatus, qmailBounce } from '../../../support/reports.ts';
+import {
+  autoReply,
+  deliveryStatus,
+  feedbackReport,
+  qmailBounce,
+  readReceipt,
+} from '../../../support/reports.ts';
 
 let test: TestDatabase;
 let tenant: TestTenant;
@@ -27,7 +34,7 @@ beforeAll(async () => {
   listener = await startTestListener(test.url, { inboxes: acceptance.inboxes });
 });
 beforeEach(async () => {
-  await test.database.pool.query('delete from inbound_mails');
+  await test.database.pool.query('delete from inbound_mails; delete from operator_mails');
 });
 afterAll(async () => {
   await listener.stop();
@@ -139,22 +146,100 @@ describe('a bounce to the return path', () => {
     expect(await acceptance.mails()).toEqual([]);
   });
 
-  it.each([
-    ['a delay', '', (id: number) => deliveryStatus(reported(id), { action: 'delayed', status: '4.4.1' })],
-    [
-      'an unknown form',
-      '',
-      () => 'From: Mail Delivery System <MAILER-DAEMON@mx.example.com>\r\n\r\nSorry.\r\n',
-    ],
-    [
-      'an unknown report',
-      '',
-      () => 'From: mx@example.com\r\nContent-Type: multipart/report; boundary=a\r\n\r\n--a--\r\n',
-    ],
-    ['its own sender', 'MAILER-DAEMON@mx.example.com', () => person],
-  ])('with %s is no mail to the inbox', async (_form, from, write) => {
+  it('that only says that the message is late is no mail to the inbox', async () => {
     const id = await sent({ replyTo: 'support@acme.example' });
-    expect(await deliver(listener.port, { to: returnPathOf(id), from, data: write(id) })).toBe('250 2.0.0');
+    const data = deliveryStatus(reported(id), { action: 'delayed', status: '4.4.1' });
+    expect(await deliver(listener.port, { to: returnPathOf(id), data })).toBe('250 2.0.0');
     expect(await acceptance.mails()).toEqual([]);
+    expect(await listOperatorMails(test.database.pool)).toEqual([]);
+  });
+});
+
+const unknownForm = 'From: Mail Delivery System <MAILER-DAEMON@mx.example.com>\r\n\r\nSorry.\r\n';
+const unread: [string, string, (id: number) => string][] = [
+  ['an unknown form', '', () => unknownForm],
+  [
+    'an unknown report',
+    '',
+    () => 'From: mx@example.com\r\nContent-Type: multipart/report; boundary=a\r\n\r\n--a--\r\n',
+  ],
+  ['the sender of a server', 'MAILER-DAEMON@mx.example.com', () => person],
+  ['an unknown action', '', (id) => deliveryStatus(reported(id), { action: 'mislaid', status: '5.0.0' })],
+  ['an action that its status contradicts', '', (id) => deliveryStatus(reported(id), { status: '2.0.0' })],
+  [
+    'a warning in words',
+    '',
+    () =>
+      'From: postmaster@mx.example.com\r\nSubject: Delayed\r\n\r\nYour message has not been delivered yet.\r\n',
+  ],
+  ['an unknown feedback type', '', (id) => feedbackReport(reported(id), 'misc')],
+  ['a read receipt', '', () => readReceipt],
+];
+
+describe('a report that is not understood', () => {
+  const statusOf = async (id: number) => {
+    const { rows } = await test.database.pool.query('select status from messages where id = $1', [id]);
+    return rows;
+  };
+
+  it.each(unread)(
+    'with %s is an automatic mail to the inbox, and never a bounce',
+    async (_form, from, write) => {
+      const id = await sent({ replyTo: 'support@acme.example' });
+      expect(await deliver(listener.port, { to: returnPathOf(id), from, data: write(id) })).toBe('250 2.0.0');
+      expect(await acceptance.mails()).toMatchObject([
+        { inbox_id: inboxId, recipient: 'support@acme.example', answers_message_id: id, report_claims: 0 },
+      ]);
+      expect(await statusOf(id)).toEqual([{ status: 'sent' }]);
+      expect(await listOperatorMails(test.database.pool)).toEqual([]);
+    },
+  );
+
+  it('is mail to the operator if there is no inbox', async () => {
+    const id = await sent();
+    expect(await deliver(listener.port, { to: returnPathOf(id), data: unknownForm })).toBe('250 2.0.0');
+    expect(await acceptance.mails()).toEqual([]);
+    expect(await statusOf(id)).toEqual([{ status: 'sent' }]);
+    expect(await listOperatorMails(test.database.pool)).toMatchObject([
+      { mailbox: 'return_path', accountId: tenant.accountId, messageId: id },
+    ]);
+  });
+
+  it('is mail to the operator, not to an inbox of another brand', async () => {
+    const stranger = await createTestTenant(test.database, 'Neighbour');
+    await allowInboxes(test.database, stranger.accountId);
+    await insertVerifiedDomain(test.database, stranger, 'neighbour.example');
+    await insertInbox(test.database, stranger, 'sales@neighbour.example');
+    const id = await sent({ replyTo: 'sales@neighbour.example' });
+    await deliver(listener.port, { to: returnPathOf(id), data: unknownForm });
+    expect(await acceptance.mails()).toEqual([]);
+    expect(await listOperatorMails(test.database.pool)).toHaveLength(1);
+  });
+
+  it('counts for the limits of its sender', async () => {
+    const limited = await startTestListener(test.url, {
+      inboxes: acceptance.inboxes,
+      limits: { senderPerMinute: 1 },
+    });
+    const to = returnPathOf(await sent({ replyTo: 'support@acme.example' }));
+    const replies: string[] = [];
+    for (let n = 0; n < 2; n += 1) replies.push(await deliver(limited.port, { to, data: unknownForm }));
+    await limited.stop();
+    expect(replies).toEqual(['250 2.0.0', '451 4.7.1']);
+  });
+});
+
+describe('a reply without an inbox', () => {
+  it('of a person is mail to the operator', async () => {
+    const id = await sent();
+    await deliver(listener.port, { to: returnPathOf(id), from: 'ann@example.com', data: person });
+    expect(await listOperatorMails(test.database.pool)).toMatchObject([
+      { mailbox: 'return_path', sender: 'Ann <ann@example.com>' },
+    ]);
+  });
+
+  it.each([vacation, autoReply('X-Autoreply: yes\n')])('that is automatic is only logged', async (data) => {
+    await deliver(listener.port, { to: returnPathOf(await sent()), data });
+    expect(await listOperatorMails(test.database.pool)).toEqual([]);
   });
 });
