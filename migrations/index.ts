@@ -106,6 +106,7 @@ import * as indexesOfStoredMail from './0129_indexes_of_stored_mail.ts';
 import * as importConsent from './0130_import_consent.ts';
 import * as importedOptOuts from './0131_imported_opt_outs.ts';
 import * as unreadReports from './0142_unread_reports.ts';
+import * as mailDates from './0143_mail_dates.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -217,4 +218,5 @@ export const migrations = [
   importConsent,
   importedOptOuts,
   unreadReports,
+  mailDates,
 ];

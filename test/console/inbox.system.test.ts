@@ -84,8 +84,10 @@ describe('the inbox', () => {
     expect(changed).toMatchObject({ status: 'open', assignee_id: expect.any(Number) });
   });
 
-  it('saves a file that was not scanned only after a yes', async () => {
+  it('saves a file that was not scanned, and the mail that has it, only after a yes', async () => {
     const parts = [
+      'Reply-To: desk@example.com',
+      'Date: Tue, 10 Mar 2026 10:40:10 +0100',
       'Content-Type: multipart/mixed; boundary=B\n',
       '--B\nContent-Type: text/plain\n\nSee the file.',
       '--B\nContent-Type: text/plain\nContent-Disposition: attachment; filename="note.txt"\n\nthe note\n--B--',
@@ -99,6 +101,14 @@ describe('the inbox', () => {
     const file = await saved;
     expect(file.suggestedFilename()).toBe('note.txt');
     await expect(readFile(await file.path(), 'utf8')).resolves.toMatch(/^the note/);
+
+    await page.getByText('answers to desk@example.com, written').waitFor();
+    await page.getByRole('button', { name: 'Download the original' }).click();
+    const original = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download it unscanned' }).click();
+    const mail = await original;
+    expect(mail.suggestedFilename()).toMatch(/^message-\d+\.eml$/);
+    await expect(readFile(await mail.path(), 'utf8')).resolves.toContain('Reply-To: desk@example.com');
   });
 
   it('deletes a message, and a conversation, after a yes', async () => {

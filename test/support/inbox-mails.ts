@@ -70,6 +70,8 @@ export interface ReadRow {
   sender_key?: string | null;
   sender_trusted?: boolean;
   from_address?: string;
+  reply_to?: string | null;
+  date_header?: Date | null;
   recipient?: string | null;
   subject?: string | null;
   text?: string | null;
@@ -161,6 +163,7 @@ export function readMail(changes: Partial<ReadMail> = {}): ReadMail {
     to: ['support@acme.test'],
     cc: [],
     replyTo: null,
+    date: null,
     subject: 'Hello',
     text: 'Hello!',
     html: null,

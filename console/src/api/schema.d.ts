@@ -2273,6 +2273,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/conversations/{conversation_id}/messages/{id}/raw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["downloadConversationMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/conversations/{id}/reply": {
         parameters: {
             query?: never;
@@ -3626,6 +3642,11 @@ export interface components {
             from: string;
             to: string[];
             cc: string[];
+            reply_to: string | null;
+            /** Format: date-time */
+            date: string | null;
+            message_id_header: string | null;
+            raw_available: boolean;
             subject: string | null;
             text: string | null;
             html: string | null;
@@ -14794,6 +14815,46 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    downloadConversationMessage: {
+        parameters: {
+            query?: {
+                acknowledge_unscanned?: "true" | "false";
+            };
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                conversation_id: number;
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "message/rfc822": unknown;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrUnscannedAttachmentOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     replyToConversation: {
         parameters: {
             query?: never;
@@ -16122,6 +16183,10 @@ export interface operations {
                         };
                         from: string;
                         to: string;
+                        reply_to: string | null;
+                        /** Format: date-time */
+                        date: string | null;
+                        message_id_header: string | null;
                         subject: string | null;
                         text: string | null;
                         html: string | null;

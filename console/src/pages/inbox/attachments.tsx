@@ -56,7 +56,54 @@ function Scan({ attachment: { scanned, scan } }: { attachment: Attachment }) {
   return <StatusBadge status={scan.status === 'pending' ? 'being scanned' : 'not scanned'} tone="warn" />;
 }
 
-/** Saves an attachment; one that was not scanned only after the user has said so. */
+/** Saves a mail as it arrived. */
+export function Original({
+  mail: { id, conversation_id: conversationId, raw_available: kept, attachments },
+}: {
+  mail: Mail;
+}) {
+  return kept && conversationId !== null ? (
+    <OriginalDownload
+      id={id}
+      conversationId={conversationId}
+      scanned={attachments.every(({ scanned }) => scanned)}
+    />
+  ) : null;
+}
+
+function OriginalDownload({
+  id,
+  conversationId,
+  scanned,
+}: {
+  id: number;
+  conversationId: number;
+  /** Whether each file in it was found clean. */
+  scanned: boolean;
+}) {
+  const download = useDownload(`message-${id}.eml`, () =>
+    api.GET('/v1/my/conversations/{conversation_id}/messages/{id}/raw', {
+      params: {
+        path: { conversation_id: conversationId, id },
+        query: scanned ? {} : { acknowledge_unscanned: 'true' },
+      },
+      parseAs: 'blob',
+    }),
+  );
+  return (
+    <ScannedDownload
+      what="Download the original"
+      title="A file in this mail was not scanned for viruses"
+      warning="Open the files in it only if you expect them from this sender."
+      scanned={scanned}
+      download={download}
+    >
+      Download the original
+    </ScannedDownload>
+  );
+}
+
+/** Saves an attachment. */
 function Download({
   attachment,
   mailId,
@@ -66,7 +113,6 @@ function Download({
   mailId: number;
   conversationId: number;
 }) {
-  const [asking, setAsking] = useState(false);
   const { id, filename, scanned, scan } = attachment;
   const download = useDownload(filename, () =>
     api.GET('/v1/my/conversations/{conversation_id}/messages/{conversation_message_id}/attachments/{id}', {
@@ -79,20 +125,47 @@ function Download({
   );
   const reason = scan.status === 'pending' ? 'its scan is not finished' : REASONS[scan.reason ?? ''];
   return (
+    <ScannedDownload
+      what={`Download ${filename}`}
+      title="This file was not scanned for viruses"
+      warning={`Nobody has checked “${filename}”${reason === undefined ? '' : `: ${reason}`}. Open it only if you expect it from this sender.`}
+      scanned={scanned}
+      download={download}
+    >
+      Download
+    </ScannedDownload>
+  );
+}
+
+/** A button that saves a file; one that was not scanned only after the user has said so. */
+function ScannedDownload({
+  what,
+  title,
+  warning,
+  scanned,
+  download,
+  children,
+}: {
+  what: string;
+  title: string;
+  warning: string;
+  scanned: boolean;
+  download: ReturnType<typeof useDownload>;
+  children: string;
+}) {
+  const [asking, setAsking] = useState(false);
+  return (
     <>
       <Button
         kind="quiet"
         busy={download.busy}
-        aria-label={`Download ${filename}`}
+        aria-label={what}
         onClick={() => (scanned ? download.run() : setAsking(true))}
       >
-        Download
+        {children}
       </Button>
-      <Dialog open={asking} onClose={() => setAsking(false)} title="This file was not scanned for viruses">
-        <p>
-          Nobody has checked “{filename}”{reason === undefined ? '' : `: ${reason}`}. Open it only if you
-          expect it from this sender.
-        </p>
+      <Dialog open={asking} onClose={() => setAsking(false)} title={title}>
+        <p>{warning}</p>
         <div className="actions">
           <Button
             kind="danger"

@@ -1,7 +1,7 @@
 import type { Schemas } from '../../api/client.ts';
 import { Facts, StatusBadge, Time } from '../../ui/facts.tsx';
 import { BrandLink } from '../../ui/links.tsx';
-import { Attachments } from './attachments.tsx';
+import { Attachments, Original } from './attachments.tsx';
 import { textOfHtml } from './mail-text.ts';
 
 export type Mail = Schemas['ConversationMessage'];
@@ -30,6 +30,12 @@ export function MailView({ mail }: { mail: Mail }) {
       <p className="muted">
         To {mail.to.join(', ')}
         {mail.cc.length > 0 && `, copy to ${mail.cc.join(', ')}`}
+        {mail.reply_to !== null && `, answers to ${mail.reply_to}`}
+        {mail.date !== null && (
+          <>
+            , written <Time at={mail.date} full />
+          </>
+        )}
       </p>
       <MailText mail={mail} />
       {mail.last_repeated_at !== null && (
@@ -39,6 +45,7 @@ export function MailView({ mail }: { mail: Mail }) {
         </p>
       )}
       <Attachments mail={mail} />
+      <Original mail={mail} />
       {authentication !== null && <Authentication found={authentication} />}
     </article>
   );

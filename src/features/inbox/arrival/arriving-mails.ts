@@ -25,6 +25,8 @@ export interface ArrivingMail {
   sender_key: string | null;
   sender_trusted: boolean;
   from_address: string;
+  reply_to: string | null;
+  date_header: Date | null;
   recipient: string | null;
   subject: string | null;
   /** Its first characters: at least as much as an event has. */
@@ -78,7 +80,7 @@ export async function lockInboxesOf(trx: Queryable, ids: readonly number[]): Pro
 const lockSql = `
   select m.id, m.account_id, m.brand_id, m.inbox_id, i.address as inbox_address, i.address_key as inbox_address_key,
     i.create_contacts, m.message_id, m.internet_id, m.reference_ids, m.sender_key, m.sender_trusted, m.from_address,
-    m.recipient, m.subject, left(m.text, ${MAX_EVENT_TEXT_BYTES + 1}) as text,
+    m.reply_to, m.date_header, m.recipient, m.subject, left(m.text, ${MAX_EVENT_TEXT_BYTES + 1}) as text,
     left(m.html, ${MAX_EVENT_TEXT_BYTES + 1}) as html, m.truncated, m.auto_submitted,
     nextval('conversations_id_seq') as spare_conversation_id,
     (select coalesce(json_agg(json_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,

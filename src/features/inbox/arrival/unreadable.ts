@@ -41,6 +41,7 @@ export async function readUnreadable(
     to: header.to,
     cc: header.cc,
     replyTo: header.replyTo,
+    date: header.date,
     subject: header.subject,
     text: null,
     html: null,

@@ -2,21 +2,24 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
-import { type AttachmentFile, openAttachment } from './attachments.ts';
-import { attachmentParams, attachmentQuery } from './schema.ts';
+import { type AttachmentFile, openAttachment, openRawMail } from './attachments.ts';
+import { attachmentParams, attachmentQuery, messageParams, rawMailQuery } from './schema.ts';
 
 interface AttachmentRouteParts {
   pool: pg.Pool;
   store: Pick<BlobStore, 'open'>;
 }
 
-const PATH = '/v1/my/conversations/:conversation_id/messages/:conversation_message_id/attachments/:id';
+const MESSAGES = '/v1/my/conversations/:conversation_id/messages';
+const PATH = `${MESSAGES}/:conversation_message_id/attachments/:id`;
+/** What the client downloads runs nowhere. */
+const SANDBOX = "default-src 'none'; sandbox";
 
 function headersOf({ size, range, etag, disposition }: AttachmentFile): Record<string, string> {
   return {
     'Content-Length': String(range ? range.end - range.start + 1 : size),
     'Content-Disposition': disposition,
-    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Content-Security-Policy': SANDBOX,
     'Accept-Ranges': 'bytes',
     ETag: etag,
     ...(range ? { 'Content-Range': `bytes ${range.start}-${range.end}/${size}` } : {}),
@@ -68,6 +71,47 @@ export function createAttachmentRoute({ pool, store }: AttachmentRouteParts): Ro
         status: file.range ? 206 : 200,
         raw: { contentType: file.contentType, body: file.content },
         headers: headersOf(file),
+      };
+    },
+  });
+}
+
+/** The download of a mail as it arrived. */
+export function createRawMailRoute({ pool, store }: AttachmentRouteParts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${MESSAGES}/:id/raw`,
+    operationId: 'downloadConversationMessage',
+    tag: 'Conversations',
+    summary: 'Download a mail as it arrived',
+    description:
+      'The mail with its header and all its parts, for as long as it is kept: see `raw_available`. 404 if it is kept no ' +
+      'longer, if a file in it is infected, and for outbound messages and mail in quarantine.',
+    auth: 'brand',
+    testKeys: 'refused',
+    params: messageParams,
+    query: rawMailQuery,
+    responses: {
+      200: {
+        description: 'The mail (RFC 5322).',
+        schema: null,
+        contentType: 'message/rfc822',
+        headers: { 'Content-Disposition': described('`attachment`, with a name.') },
+      },
+    },
+    errors: ['unscanned_attachment'],
+    async handler({ tenant, params, query }) {
+      const ids = { conversationId: params.conversation_id, id: params.id };
+      const acknowledged = query.acknowledge_unscanned === 'true';
+      const mail = await openRawMail({ db: pool, store }, tenant, ids, acknowledged);
+      return {
+        status: 200,
+        raw: { contentType: 'message/rfc822', body: mail.content },
+        headers: {
+          'Content-Length': String(mail.size),
+          'Content-Disposition': mail.disposition,
+          'Content-Security-Policy': SANDBOX,
+        },
       };
     },
   });

@@ -5,7 +5,8 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import { contentDisposition } from '../../../platform/storage/file.ts';
 import { type ByteRange, parseByteRange } from './byte-range.ts';
-import { type AttachmentRow, findAttachment } from './message-model.ts';
+import { type AttachmentRow, findAttachment, findMessageOf } from './message-model.ts';
+import { hasRaw } from './presenter.ts';
 
 /** Types that a browser could run if it displayed the file in spite of everything. */
 const CAN_RUN = /html|xml|svg|script|xsl/i;
@@ -47,6 +48,12 @@ function rangeOf(row: AttachmentRow, { range: header, ifRange }: Wanted): ByteRa
   });
 }
 
+function requireScanned(isScanned: boolean, acknowledged: boolean, what: string): void {
+  if (isScanned || acknowledged) return;
+  const message = `${what} was not scanned for viruses: pass acknowledge_unscanned=true to fetch it`;
+  throw new AppError('unscanned_attachment', message);
+}
+
 /**
  * Opens an attachment for download.
  * @param acknowledged whether the client knows that the attachment may not have been scanned
@@ -62,10 +69,7 @@ export async function openAttachment(
 ): Promise<AttachmentFile> {
   const row = await findAttachment(db, scope, ids);
   if (!row || row.storage_key === null || row.scan_status === 'infected') throw notFound('attachment');
-  if (row.scan_status !== 'clean' && !acknowledged) {
-    const message = 'the attachment was not scanned for viruses: pass acknowledge_unscanned=true to fetch it';
-    throw new AppError('unscanned_attachment', message);
-  }
+  requireScanned(row.scan_status === 'clean', acknowledged, 'the attachment');
   const range = rangeOf(row, wanted);
   const blob = await store.open(row.storage_key, range?.start, range?.end);
   if (!blob) throw notFound('attachment');
@@ -76,5 +80,38 @@ export async function openAttachment(
     etag: etagOf(row),
     size: row.size,
     range,
+  };
+}
+
+/** A mail as it arrived. */
+export interface RawMail {
+  content: Readable;
+  disposition: string;
+  /** Bytes. */
+  size: number;
+}
+
+/**
+ * Opens a mail as it arrived, while it is kept. One in quarantine is not in a conversation, and so is not found.
+ * @param acknowledged whether the client knows that a file in the mail may not have been scanned
+ * @throws AppError not_found, also if the mail is not kept, or has an infected file; unscanned_attachment
+ */
+export async function openRawMail(
+  { db, store }: { db: Queryable; store: Pick<BlobStore, 'open'> },
+  scope: BrandScope,
+  { conversationId, id }: Pick<AttachmentIds, 'conversationId' | 'id'>,
+  acknowledged: boolean,
+): Promise<RawMail> {
+  const row = await findMessageOf(db, scope, conversationId, id);
+  if (!row) throw notFound('message');
+  if (!hasRaw(row) || row.raw_key === null) throw notFound('original of the message');
+  const isScanned = row.attachments.every(({ scan_status: status }) => status === 'clean');
+  requireScanned(isScanned, acknowledged, 'a file in the mail');
+  const blob = await store.open(row.raw_key);
+  if (!blob) throw notFound('original of the message');
+  return {
+    content: blob.stream,
+    disposition: contentDisposition('attachment', `message-${id}.eml`),
+    size: blob.size,
   };
 }

@@ -38,6 +38,11 @@ export interface ConversationMessageRow {
   from_address: string;
   to_addresses: string[];
   cc_addresses: string[];
+  reply_to: string | null;
+  date_header: Date | null;
+  internet_id: string | null;
+  /** The blob with the mail as it arrived; null: removed, or outbound. */
+  raw_key: string | null;
   subject: string | null;
   text: string | null;
   html: string | null;
@@ -64,7 +69,7 @@ const ATTACHMENTS = `array(
     from conversation_attachments a where a.conversation_message_id = cm.id order by a.id)`;
 
 const SELECT = `select cm.id, cm.account_id, cm.inbox_id, cm.conversation_id, cm.direction, cm.message_id, cm.from_address,
-    cm.to_addresses, cm.cc_addresses, cm.subject, coalesce(cm.text, sent.text) as text, coalesce(cm.html, sent.html) as html,
+    cm.to_addresses, cm.cc_addresses, cm.reply_to, cm.date_header, cm.internet_id, cm.raw_key, cm.subject, coalesce(cm.text, sent.text) as text, coalesce(cm.html, sent.html) as html,
     cm.truncated, cm.auto_submitted, cm.authentication, cm.quarantine, cm.arrived_at, cm.received_at,
     cm.repeated_count, cm.last_repeated_at, sent.status, ${ATTACHMENTS} as attachments
   from conversation_messages cm ${SENT}`;

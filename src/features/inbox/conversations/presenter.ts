@@ -43,6 +43,12 @@ function imagesOf({ id, conversation_id: conversationId, attachments }: Conversa
   );
 }
 
+/** Whether a message that has arrived can be fetched as it did. If a file in it was infected, so is the whole. */
+export const hasRaw = (row: ConversationMessageRow): boolean =>
+  row.conversation_id !== null &&
+  row.raw_key !== null &&
+  row.attachments.every(({ scan_status: status }) => status !== 'infected');
+
 const NO_IMAGES: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -65,6 +71,10 @@ export async function presentMessage(
     from: row.from_address,
     to: row.to_addresses,
     cc: row.cc_addresses,
+    reply_to: row.reply_to,
+    date: row.date_header?.toISOString() ?? null,
+    message_id_header: row.internet_id,
+    raw_available: hasRaw(row),
     subject: row.subject,
     text: row.text,
     html: row.html === null ? null : await sanitizer.sanitize(row.account_id, row.html, images),

@@ -1,6 +1,7 @@
 /** Decides what an answer is: its recipient and its subject. */
 import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
 import { invalid } from '../../../errors.ts';
+import { mailboxesOf } from '../mail/mailboxes.ts';
 import type { AnsweredMail, ReplyContext } from './reply-model.ts';
 
 const MAX_SUBJECT = 998;
@@ -22,15 +23,22 @@ function senderOf(last: AnsweredMail | null): Recipient | null {
   return sender?.key === last?.sender_key ? sender : recipient(last?.sender_key ?? null);
 }
 
+/** Whether an address is in one of the fields. */
+const isIn = (key: string, fields: readonly string[]): boolean =>
+  fields.some((field) => mailboxesOf(field).some(({ address }) => recipient(address)?.key === key));
+
 /**
- * Chooses the recipient of an answer. Mail never decides about it alone: its Reply-To counts only if the client names it.
+ * Chooses the recipient of an answer. Mail never decides about it alone: Reply-To, To and Cc count only if the client names
+ * an address in them.
  * @param to as the client gave it
+ * @param own the address of the inbox, to which no answer goes
  * @throws AppError validation_error that names `to`
  */
 export function recipientOf(
   to: string | undefined,
   participants: readonly string[],
-  { contact, last }: ReplyContext,
+  { contact, last, fields }: ReplyContext,
+  own: string,
 ): Recipient {
   if (to === undefined) {
     const chosen = recipient(contact?.email ?? null) ?? senderOf(last);
@@ -39,11 +47,9 @@ export function recipientOf(
   }
   const parsed = parseEmailAddress(to);
   if ('error' in parsed) throw invalid({ to: [parsed.error] });
-  const known = [...participants, contact?.email_key, recipient(last?.reply_to ?? null)?.key];
-  if (known.includes(parsed.key)) return { address: to.trim(), key: parsed.key };
-  throw invalid({
-    to: ['is neither a participant of the conversation nor the Reply-To of its last message'],
-  });
+  const known = [...participants, contact?.email_key].includes(parsed.key) || isIn(parsed.key, fields);
+  if (known && parsed.key !== recipient(own)?.key) return { address: to.trim(), key: parsed.key };
+  throw invalid({ to: ['is not an address of the conversation, in From, Reply-To, To or Cc of a message'] });
 }
 
 /** The subject of an answer, unless the client gives one. */

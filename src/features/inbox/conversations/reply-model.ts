@@ -26,7 +26,6 @@ export async function findReplyingInbox(
 export interface AnsweredMail {
   from_address: string;
   sender_key: string | null;
-  reply_to: string | null;
   internet_id: string | null;
   /** The nearest first. */
   reference_ids: string[];
@@ -38,7 +37,12 @@ export interface ReplyContext {
   contact: { email: string; email_key: string } | null;
   /** The last mail that arrived; null: there is none. */
   last: AnsweredMail | null;
+  /** The address fields of the newest messages. */
+  fields: string[];
 }
+
+/** So many of the newest messages say to whom an answer may go. */
+const MAX_MESSAGES = 200;
 
 export async function readReplyContext(
   trx: Queryable,
@@ -49,11 +53,22 @@ export async function readReplyContext(
     [brandId, contactId],
   );
   const mails = await trx.query<AnsweredMail>(
-    `select from_address, sender_key, reply_to, internet_id, reference_ids from conversation_messages
+    `select from_address, sender_key, internet_id, reference_ids from conversation_messages
      where conversation_id = $1 and direction = 'inbound' order by id desc limit 1`,
     [id],
   );
-  return { contact: contacts.rows[0] ?? null, last: mails.rows[0] ?? null };
+  const thread = await trx.query<{ field: string }>(
+    `select distinct f.field
+     from (select * from conversation_messages where conversation_id = $1 order by id desc limit ${MAX_MESSAGES}) m
+     cross join unnest(array[m.from_address, m.reply_to] || m.to_addresses || m.cc_addresses) as f (field)
+     where f.field is not null`,
+    [id],
+  );
+  return {
+    contact: contacts.rows[0] ?? null,
+    last: mails.rows[0] ?? null,
+    fields: thread.rows.map(({ field }) => field),
+  };
 }
 
 export interface SentReply {

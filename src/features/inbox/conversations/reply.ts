@@ -122,7 +122,7 @@ export async function writeReply(
   const conversation = await lockConversation(trx, scope, conversationId);
   if (!conversation) throw notFound('conversation');
   const context = await readReplyContext(trx, conversation);
-  const to = recipientOf(given, conversation.participants, context);
+  const to = recipientOf(given, conversation.participants, context, replyTo);
   const subject = givenSubject ?? subjectOf(conversation.subject);
   const { last } = context;
   const { id, from, backlog } = await writeMessage(trx, limits, {

@@ -9,7 +9,7 @@ import type { RouteDefinition } from '../../../platform/http/route.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { createHomeStore } from '../../../platform/storage/local-disk.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';
-import { createAttachmentRoute } from './attachment-routes.ts';
+import { createAttachmentRoute, createRawMailRoute } from './attachment-routes.ts';
 import { createConversationRoutes } from './conversation-routes.ts';
 import { createDeletionRoutes } from './deletion-routes.ts';
 import type { HtmlSanitizer } from './html/sanitizer.ts';
@@ -45,6 +45,7 @@ export function createConversationsRoutes(deps: ConversationsRouteDeps): RouteDe
     ...createConversationRoutes({ pool, sanitizer, largeLists }),
     ...createDeletionRoutes({ pool, sanitizer, largeLists }),
     createAttachmentRoute({ pool, store }),
+    createRawMailRoute({ pool, store }),
     createReplyRoute({ pool, identities, limits: limitSettings(config), sanitizer, waker }),
     ...createQuarantineRoutes({ pool, sanitizer, largeLists, release }),
   ];

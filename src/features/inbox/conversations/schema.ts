@@ -94,6 +94,20 @@ export const conversationMessageSchema = z
     from: z.string(),
     to: z.array(z.string()),
     cc: z.array(z.string()),
+    reply_to: z.string().nullable().meta({
+      description:
+        'The Reply-To field, which may have several addresses; null if there is none, and if outbound.',
+    }),
+    date: when.nullable().meta({
+      description:
+        'The Date field, as the sender’s program wrote it. Null if it is missing or cannot be read, and if outbound.',
+    }),
+    message_id_header: z.string().nullable().meta({
+      description: 'The Message-ID field, without angle brackets. Null if there is none, and if outbound.',
+    }),
+    raw_available: z.boolean().meta({
+      description: 'Whether the mail can be fetched as it arrived, at `…/raw`.',
+    }),
     subject: z.string().nullable(),
     text: z.string().nullable(),
     html: z
@@ -174,11 +188,12 @@ export const attachmentParams = z.strictObject({
   conversation_message_id: idParam,
   id: idParam,
 });
-export const attachmentQuery = z.strictObject({
-  acknowledge_unscanned: z.enum(['true', 'false']).optional().meta({
-    description: 'Must be `true` for an attachment with `scanned` false.',
-  }),
-});
+const acknowledgement = (description: string) =>
+  z.strictObject({ acknowledge_unscanned: z.enum(['true', 'false']).optional().meta({ description }) });
+export const attachmentQuery = acknowledgement('Must be `true` for an attachment with `scanned` false.');
+export const rawMailQuery = acknowledgement(
+  'Must be `true` for a mail with an attachment that has `scanned` false.',
+);
 
 export const quarantineParams = z.strictObject({ conversation_message_id: idParam });
 export const listQuarantineQuery = z.strictObject({
@@ -208,8 +223,8 @@ export const replyBody = z
       .optional()
       .meta({
         description:
-          'A participant of the conversation, its contact, or the Reply-To of its last message. The default is the contact’s ' +
-          'address or, without a contact, the sender of that message.',
+          'Its contact, or an address in From, Reply-To, To or Cc of one of its 200 newest messages. The default is the ' +
+          'contact’s address or, without a contact, the sender of the last mail.',
       }),
   })
   .meta({

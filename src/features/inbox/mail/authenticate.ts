@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { authenticate, type AuthenticateResult, type DKIMResult, spf } from 'mailauth';
 import type { Header } from 'postal-mime';
 import { getDomain } from 'tldts';
-import { valuesOf } from './header.ts';
+import { valuesOf } from './mailboxes.ts';
 import type { AcceptedMail, AuthenticationResult, MailAuthentication } from './mail.ts';
 import { visibleLine } from './visible-text.ts';
 

@@ -1,59 +1,21 @@
 /** Reads the fields of a mail's header that Carillon uses. */
-import { addressParser, decodeWords } from 'postal-mime';
-import type { Address, Header, Mailbox } from 'postal-mime';
+import { decodeWords } from 'postal-mime';
+import type { Header, Mailbox } from 'postal-mime';
 import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
 import { isAutomatic } from './automatic.ts';
+import { readDate } from './header-date.ts';
 import type { ReadHeader } from './jobs.ts';
+import { mailboxesIn, shownMailboxes, valuesOf } from './mailboxes.ts';
 import { visibleLine } from './visible-text.ts';
 
-const MAX_ADDRESSES = 200;
 /** Each event has them. */
 const MAX_AUTHORS = 10;
-const MAX_NAME_LENGTH = 256;
-const MAX_ADDRESS_LENGTH = 320;
 const MAX_SUBJECT_LENGTH = 1_000;
 /** Ids are indexed, so they must be short. Those of real programs have at most about 200 characters. */
 const MAX_ID_LENGTH = 500;
 const MAX_REFERENCES = 100;
 
-/** RFC 5322, section 3.2.3, without the dot. */
-const SPECIALS = /[()<>[\]:;@\\,"]/;
-
 const ID = /<([^<>\s]+)>/g;
-
-/** Returns the values of all fields of a name, in order. */
-export function valuesOf(fields: readonly Header[], name: string): string[] {
-  return fields.filter(({ key }) => key === name).map(({ value }) => value);
-}
-
-/** Returns the mailboxes of all fields of a name, the members of groups among them. */
-function mailboxesIn(fields: readonly Header[], name: string): Mailbox[] {
-  return valuesOf(fields, name).flatMap((value) => addressParser(value).flatMap(membersOf));
-}
-
-function membersOf(address: Address): Mailbox[] {
-  return address.group ?? [address];
-}
-
-/** In quotes if it could be taken for an address, or for several. */
-function quoted(name: string): string {
-  return SPECIALS.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name;
-}
-
-/** Formats a mailbox as `Name <address>`, to be shown. */
-function shownMailbox({ name, address }: Mailbox): string {
-  const shownName = quoted(visibleLine(name, MAX_NAME_LENGTH));
-  const shownAddress = visibleLine(address, MAX_ADDRESS_LENGTH);
-  if (shownAddress === '') return shownName;
-  return shownName === '' ? shownAddress : `${shownName} <${shownAddress}>`;
-}
-
-function shownMailboxes(fields: readonly Header[], name: string): string[] {
-  return mailboxesIn(fields, name)
-    .slice(0, MAX_ADDRESSES)
-    .map(shownMailbox)
-    .filter((shown) => shown !== '');
-}
 
 /** Returns the ids of a field in order, without angle brackets. Ids that are too long are left out. */
 function idsIn(value: string): string[] {
@@ -108,7 +70,8 @@ export function readHeader(fields: readonly Header[], envelopeFrom: string): Rea
     senderKey: senderKey(authors, fields),
     to: shownMailboxes(fields, 'to'),
     cc: shownMailboxes(fields, 'cc'),
-    replyTo: shownMailboxes(fields, 'reply-to')[0] ?? null,
+    replyTo: shownMailboxes(fields, 'reply-to').slice(0, MAX_AUTHORS).join(', ') || null,
+    date: readDate(valuesOf(fields, 'date')[0] ?? ''),
     subject: subjectOf(fields),
     autoSubmitted: isAutomatic(fields, [envelopeFrom, ...authors.map(({ address }) => address || '-')]),
   };

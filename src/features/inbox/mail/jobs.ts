@@ -29,7 +29,16 @@ export interface ReadJob {
 /** What the header says. */
 export type ReadHeader = Pick<
   ReadMail,
-  'internetId' | 'referenceIds' | 'from' | 'senderKey' | 'to' | 'cc' | 'replyTo' | 'subject' | 'autoSubmitted'
+  | 'internetId'
+  | 'referenceIds'
+  | 'from'
+  | 'senderKey'
+  | 'to'
+  | 'cc'
+  | 'replyTo'
+  | 'date'
+  | 'subject'
+  | 'autoSubmitted'
 >;
 
 /** What the body says. */

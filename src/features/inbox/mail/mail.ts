@@ -65,7 +65,10 @@ export interface ReadMail {
   senderKey: string | null;
   to: string[];
   cc: string[];
+  /** As in the field, which may have several addresses. */
   replyTo: string | null;
+  /** The Date field; null: it is missing, or cannot be read. */
+  date: Date | null;
   subject: string | null;
   text: string | null;
   /** As it arrived: never show it without sanitizing it. */

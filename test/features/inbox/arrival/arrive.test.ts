@@ -286,7 +286,13 @@ describe('a contact', () => {
 
 describe('email.received', () => {
   it('of new mail has neither message nor tags', async () => {
-    const mail = await insert({ recipient: `Support${n}+vip@acme.test`, html: '<p>Thank you!</p>' });
+    const mail = await insert({
+      recipient: `Support${n}+vip@acme.test`,
+      html: '<p>Thank you!</p>',
+      reply_to: 'Desk <desk@example.com>',
+      date_header: new Date('2026-03-10T09:40:10Z'),
+      internet_id: `mail${n}@example.com`,
+    });
     const { conversations } = await arriveNow(mail);
     expect(await eventsOf(mail)).toEqual([
       {
@@ -294,6 +300,9 @@ describe('email.received', () => {
         tags: {},
         from: 'Ada Lovelace <ada@example.com>',
         to: `Support${n}+vip@acme.test`,
+        reply_to: 'Desk <desk@example.com>',
+        date: '2026-03-10T09:40:10.000Z',
+        message_id_header: `mail${n}@example.com`,
         subject: 'Re: Your receipt',
         text: 'Thank you!',
         html: '<p>Thank you!</p>',

@@ -117,6 +117,7 @@ describe('a mail', () => {
       internetId: 'a@example.com',
       cc: ['Bob <bob@example.com>'],
       replyTo: 'Ada <private@example.com>',
+      date: new Date('2026-03-10T09:40:10Z'),
       html: '<p>Hello!</p>',
     });
     const result = await write([claimed as ClaimedMail], [read]);
@@ -133,6 +134,7 @@ describe('a mail', () => {
         to_addresses: ['support@acme.test'],
         cc_addresses: ['Bob <bob@example.com>'],
         reply_to: 'Ada <private@example.com>',
+        date_header: new Date('2026-03-10T09:40:10Z'),
         recipient: 'support+vip@acme.test',
         subject: 'Hello',
         text: 'Hello!',

@@ -1,4 +1,4 @@
-// Attachments are sent as downloads, whole or in part; infected ones never, unscanned ones only if acknowledged.
+// Attachments and whole mails are sent as downloads; infected ones never, unscanned ones only if acknowledged.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import {
   insertAttachment,
   insertConversation,
   insertConversationMessage,
+  insertQuarantined,
 } from '../../../support/conversations.ts';
 import { insertInbox } from '../../../support/inboxes.ts';
 
@@ -145,5 +146,78 @@ describe('parseByteRange', () => {
     expect(parseByteRange('bytes=0-', 0)).toBe('unsatisfiable');
     expect(parseByteRange('bytes=-1', 0)).toBe('unsatisfiable');
     expect(parseByteRange('bytes=-0', 5)).toBe('unsatisfiable');
+  });
+});
+
+describe('a mail as it arrived', () => {
+  const RAW = 'From: Ada <ada@example.com>\r\nSubject: Question\r\n\r\n<script>alert(1)</script>\r\n';
+
+  async function keep(columns: Record<string, unknown> = {}): Promise<number> {
+    const raw_key = newBlobKey('inbox', api.accountId);
+    await createHomeStore(home).put(raw_key, Buffer.from(RAW));
+    return insertConversationMessage(api, api, { inbox_id, conversation_id, raw_key, ...columns });
+  }
+  const pathOf = (id: number, conversation = conversation_id) =>
+    `/v1/my/conversations/${conversation}/messages/${id}`;
+  const fetchRaw = (id: number, query = '') => api.request('GET', `${pathOf(id)}/raw${query}`);
+  const isAvailable = async (id: number) => (await api.request('GET', pathOf(id))).body.raw_available;
+
+  it('is sent as a download that no browser runs', async () => {
+    const id = await keep();
+    const { status, text, headers } = await fetchRaw(id);
+    expect([status, text]).toEqual([200, RAW]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'message/rfc822',
+      'content-length': String(RAW.length),
+      'content-disposition': `attachment; filename=message-${id}.eml`,
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+    });
+    expect(await isAvailable(id)).toBe(true);
+  });
+
+  it.each([
+    ['is kept no longer', { raw_key: null }],
+    ['is outbound', { raw_key: null, direction: 'outbound', internet_id: null }],
+  ])('is 404 if it %s', async (_what, columns) => {
+    const id = await keep(columns);
+    expect([(await fetchRaw(id)).status, await isAvailable(id)]).toEqual([404, false]);
+  });
+
+  it('is 404 if its file is gone, it is in quarantine, or in another conversation', async () => {
+    const gone = await keep({ raw_key: newBlobKey('inbox', api.accountId) });
+    const held = await insertQuarantined(api, api, { inbox_id, raw_key: newBlobKey('inbox', api.accountId) });
+    const other = await insertConversation(api, api, { inbox_id });
+    const elsewhere = await keep({ conversation_id: other });
+    for (const id of [gone, held, elsewhere]) expect((await fetchRaw(id)).status).toBe(404);
+    const listed = await api.request('GET', '/v1/my/inbox_quarantine');
+    expect(listed.body).toMatchObject([{ id: held, raw_available: false }]);
+  });
+
+  it.each(['pending', 'skipped'])(
+    'is only sent with an acknowledgement if a file is %s',
+    async (scan_status) => {
+      const id = await keep();
+      await insertAttachment(api, api, { conversation_message_id: id, scan_status });
+      expect((await fetchRaw(id)).body).toMatchObject({ code: 'unscanned_attachment' });
+      expect((await fetchRaw(id, '?acknowledge_unscanned=true')).text).toBe(RAW);
+    },
+  );
+
+  it('is never sent if a file in it is infected', async () => {
+    const id = await keep();
+    await insertAttachment(api, api, {
+      conversation_message_id: id,
+      scan_status: 'infected',
+      storage_key: null,
+    });
+    expect((await fetchRaw(id, '?acknowledge_unscanned=true')).status).toBe(404);
+    expect(await isAvailable(id)).toBe(false);
+  });
+
+  it('is 404 for another account', async () => {
+    const id = await keep();
+    const path = `${pathOf(id)}/raw`;
+    expect((await api.request('GET', path, { token: api.other.apiKey })).status).toBe(404);
   });
 });

@@ -137,7 +137,12 @@ describe('the messages of a conversation', () => {
   it('have harmless HTML, what authentication found, and attachments', async () => {
     const id = await conversation();
     const html = '<p onclick="x()">Hi</p><script>x()</script><img src="cid:logo"><img src="cid:bad">';
-    const messageId = await message(id, { html, cc_addresses: ['c@example.com'] });
+    const messageId = await message(id, {
+      html,
+      cc_addresses: ['c@example.com'],
+      reply_to: 'Desk <desk@example.com>',
+      date_header: new Date('2026-03-10T09:40:10Z'),
+    });
     const image = { conversation_message_id: messageId, content_type: 'image/png', filename: 'logo.png' };
     const clean = await insertAttachment(api, api, { ...image, content_id: 'logo' });
     const infected = await insertAttachment(api, api, {
@@ -160,6 +165,10 @@ describe('the messages of a conversation', () => {
       from: 'Ada <ada@example.com>',
       to: ['support@inbox.test'],
       cc: ['c@example.com'],
+      reply_to: 'Desk <desk@example.com>',
+      date: '2026-03-10T09:40:10.000Z',
+      message_id_header: 'one@example.com',
+      raw_available: false,
       subject: 'Question',
       text: 'Hello',
       html: `<p>Hi</p><img src="${PATH}/${id}/messages/${messageId}/attachments/${clean}" />`,

@@ -141,6 +141,19 @@ describe('an answer', () => {
     expect([status, Object.keys(body.validation_errors ?? {})]).toEqual([422, ['to']]);
   });
 
+  it('goes to any address of the thread that the client names, but not to the inbox itself', async () => {
+    await mail({
+      reply_to: 'Desk <desk@example.net>, "Doe, John" <john@example.net>',
+      to_addresses: [address, 'Bob <bob@example.net>'],
+      cc_addresses: ['"Roe, Ann" <Ann.Roe@example.net>'],
+    });
+    await mail({ from_address: 'Carl <carl@example.net>', sender_key: 'carl@example.net' });
+    for (const to of ['john@example.net', 'bob@example.net', 'ANN.ROE@example.net', 'ada@example.com'])
+      expect((await reply({ text: 'Hello', to })).body.to).toEqual([to]);
+    const { status, body } = await reply({ text: 'Hello', to: address });
+    expect([status, Object.keys(body.validation_errors ?? {})]).toEqual([422, ['to']]);
+  });
+
   it('is written once for each key', async () => {
     await mail();
     const options = { headers: { 'Idempotency-Key': `key-${conversation}` } };

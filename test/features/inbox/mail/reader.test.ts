@@ -27,6 +27,7 @@ describe('mails of real programs', () => {
       to: ['Example Shop <support@inbox.example.org>'],
       cc: [],
       replyTo: null,
+      date: expect.any(Date),
       subject: 'Re: Your order 1042',
       referenceIds: [answeredId, 'older@example.org'],
       autoSubmitted: false,
