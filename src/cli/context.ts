@@ -30,20 +30,24 @@ export function requireKeyring({ config, keyring }: CommandContext): Keyring {
 
 /**
  * Reads the settings of a command. Without DATABASE_URL, it uses the settings of the development start that is running
- * in CARILLON_HOME.
+ * in CARILLON_HOME. Its URL is the public one, unless PUBLIC_URL is set.
  * @throws ConfigError if neither is available
  */
 export async function commandConfig({ surroundings }: CarillonCommand): Promise<Config> {
   const config = loadConfig(surroundings.env);
-  if (config.DATABASE_URL) return config;
   const home = resolve(config.CARILLON_HOME);
   const running = await readDevFile(join(home, 'dev.json'));
+  if (config.DATABASE_URL) {
+    const isDevelopment = running?.database_url === config.DATABASE_URL;
+    return isDevelopment ? { ...config, PUBLIC_URL: config.PUBLIC_URL ?? running.base_url } : config;
+  }
   if (!running) {
     throw new ConfigError('no database: set DATABASE_URL, or run npm start first and keep it running');
   }
   const hasSecret = (await readIfThere(join(home, 'app-secret'))) !== undefined;
   const complete = hasSecret ? await developmentSettings(config, home) : config;
-  return { ...complete, DATABASE_URL: running.database_url };
+  const PUBLIC_URL = config.PUBLIC_URL ?? running.base_url;
+  return { ...complete, DATABASE_URL: running.database_url, PUBLIC_URL };
 }
 
 /** Opens the keys before a command does anything, so that a wrong APP_SECRET changes nothing. */

@@ -1,5 +1,8 @@
 // The operator lets accounts have inboxes, lists them, and gives out URLs whose tokens are not stored.
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { resolveInboxAddress } from '../../src/features/inbox/inboxes/resolve.ts';
 import { carillonCommand } from '../support/commands.ts';
@@ -78,6 +81,34 @@ describe('carillon inbox', () => {
     const log = JSON.stringify(await logOf(one));
     expect(log).toContain('inbox token');
     expect(log).not.toContain(token);
+  });
+
+  it('prints the URL at the address of a development start', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'carillon-home-'));
+    const none = {
+      email: 'x',
+      password: 'x',
+      api_key: 'x',
+      account_id: 1,
+      brand_id: 1,
+      temporal_address: 'x',
+    };
+    const pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
+    const dev = { ...none, base_url: 'http://127.0.0.1:3100', database_url: made.url, pids };
+    writeFileSync(
+      join(home, 'dev.json'),
+      JSON.stringify({ ...dev, temporal_ui_url: null, mailbox_url: null }),
+    );
+    const urlOf = async (settings: Record<string, string>) =>
+      JSON.parse(
+        (await carillon(['token', ...of(one), '--json'], { CARILLON_HOME: home, ...settings })).output,
+      ).url;
+    expect(await urlOf({ DATABASE_URL: '' })).toMatch(/^http:\/\/127\.0\.0\.1:3100\/inbound\/[\w-]{43}$/);
+    expect(await urlOf({})).toMatch(/^http:\/\/127\.0\.0\.1:3100\/inbound\//);
+    expect(await urlOf({ PUBLIC_URL: 'https://api.acme.example' })).toMatch(
+      /^https:\/\/api\.acme\.example\/inbound\//,
+    );
+    rmSync(home, { recursive: true });
   });
 
   it.each([['enable'], ['disable'], ['token']])('%s needs an account that exists', async (command) => {

@@ -34,9 +34,14 @@ export interface Deliveries {
   readEnvelope(accountId: number, query: URLSearchParams): Promise<Envelope>;
   /**
    * Takes a message. Once this resolves, it is committed.
+   * @param check is given the beginning of the message, and throws if it is none
    * @throws AppError rate_limited; unavailable if the account, the storage or the database has no room or is down
    */
-  take(envelope: Envelope, pieces: AsyncGenerator<Buffer, void>): Promise<void>;
+  take(
+    envelope: Envelope,
+    pieces: AsyncGenerator<Buffer, void>,
+    check: (head: Buffer) => void,
+  ): Promise<void>;
 }
 
 const MAX_RECIPIENTS = 20;
@@ -152,9 +157,13 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       limit(rates, envelope);
       return envelope;
     },
-    async take(envelope, pieces) {
+    async take(envelope, pieces, check) {
       try {
-        await arriving.run(envelope.network, async () => takeMail(await beginPieces(pieces), envelope, deps));
+        await arriving.run(envelope.network, async () => {
+          const mail = await beginPieces(pieces);
+          check(mail.head);
+          await takeMail(mail, envelope, deps);
+        });
       } catch (error) {
         if (error instanceof TooManyMails) throw tooMany(error.message);
         if (error instanceof AccountFull) throw unavailable(error.message, error);

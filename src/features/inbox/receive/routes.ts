@@ -21,6 +21,7 @@ import { createHomeStore } from '../../../platform/storage/local-disk.ts';
 import { resolveInboxAddress } from '../inboxes/resolve.ts';
 import { createMailAcceptance } from './accept.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
+import { requireMail, requireMailType } from './mail-body.ts';
 
 export interface InboundRouteDeps {
   config: Config;
@@ -88,16 +89,17 @@ export function createInboundRoutes(deps: InboundRouteDeps): RouteDefinition[] {
       maxBodyBytes: MAX_MAIL_BYTES,
       responses: { 200: { description: 'The mail is stored', schema: z.object({ accepted: z.int() }) } },
       async handler({ params, ctx, openBody }) {
-        // The token and the recipients are checked before the body is read.
+        // The token, the type and the recipients are checked before the body is read.
         const accountId = await deliveries.accountOf(params.token);
         if (accountId === null) {
           deps.rateLimiter.unknownSecret(clientNetwork(clientAddress(ctx.req)));
           throw notFound('token');
         }
+        requireMailType(ctx.headers);
         const envelope = await deliveries.readEnvelope(accountId, new URLSearchParams(ctx.querystring));
         const pieces = openBody();
         try {
-          await deliveries.take(envelope, pieces);
+          await deliveries.take(envelope, pieces, (head) => requireMail(head, ctx.headers));
         } catch (error) {
           // Lets the rest be discarded, so that the client can read the response. It may take until the next piece arrives.
           void pieces.return().catch(() => undefined);

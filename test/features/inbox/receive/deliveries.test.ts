@@ -25,6 +25,13 @@ const text =
   'From: Ann <ann@example.net>\r\nTo: other@acme.example\r\nSubject: Hello\r\n\r\nHow are you?\r\n';
 const token = 'a-token-of-the-tests';
 
+/** A mail of so many bytes. */
+function mailOf(bytes: number): Buffer {
+  const data = Buffer.alloc(bytes, `${'x'.repeat(76)}\r\n`);
+  data.write('Subject: Hello\r\n\r\n');
+  return data;
+}
+
 const home = mkdtempSync(join(tmpdir(), 'carillon-inbox-'));
 let api: TestApi;
 let other: TestTenant;
@@ -128,7 +135,7 @@ describe('a mail with a genuine token', () => {
   });
 
   it('may be large', async () => {
-    const data = Buffer.alloc(2 * MIB, `${'x'.repeat(76)}\r\n`);
+    const data = mailOf(2 * MIB);
     expect(await post('to=support@acme.example', data)).toMatchObject({ status: 200 });
     expect(await mails()).toMatchObject([{ size: data.length }]);
   });
@@ -186,7 +193,7 @@ describe('a request that is refused stores nothing', () => {
   });
 
   it('with a body that is too large, whether its size is announced or not', async () => {
-    const data = Buffer.alloc(26 * MIB, 'x');
+    const data = mailOf(26 * MIB);
     expect(await announce(data.length)).toBe(413);
     const stream = new ReadableStream({
       start(controller) {
@@ -198,10 +205,83 @@ describe('a request that is refused stores nothing', () => {
   });
 });
 
+let bodies = 0;
+
+/** Posts a body of another type, or of none, from a sender of its own. */
+async function postAs(type: string | null, body: string, headers: Record<string, string> = {}) {
+  const query = `to=support@acme.example&from=body${(bodies += 1)}@example.net`;
+  const response = await fetch(`${api.baseUrl}/inbound/${token}?${query}`, {
+    method: 'POST',
+    body: Buffer.from(body),
+    headers: { ...headers, ...(type === null ? {} : { 'content-type': type }) },
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('a body that is no mail is refused', () => {
+  it.each([
+    ['application/json', '{"from": "ann@example.net", "subject": "Hello"}'],
+    ['application/json', text],
+    [
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="email"\r\n\r\nx\r\n--b--\r\n',
+    ],
+    ['application/x-www-form-urlencoded', 'recipient=support%40acme.example&body-plain=Hello'],
+    ['text/html', '<p>Hello</p>'],
+    ['application/xml', '<mail/>'],
+    ['image/png', 'PNG'],
+  ])('if its type is %s: %s', async (type, body) => {
+    const answer = await postAs(type, body);
+    expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
+    expect(await mails()).toEqual([]);
+  });
+
+  it('if it is compressed', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    expect(await postAs('message/rfc822', text, headers)).toMatchObject({ status: 415 });
+  });
+
+  it.each([
+    '',
+    '\r\n',
+    'Hello',
+    '\r\nFrom: ann@example.net\r\n',
+    '{"from": "ann@example.net"}',
+    '<html><body>From: Ann</body></html>',
+    'https://example.net/: see there\r\n\r\nHello',
+    'recipient=support%40acme.example&subject=Re:%20Hello',
+    'SGVsbG8sIHdvcmxkIQ==',
+  ])('if it is %p', async (body) => {
+    for (const type of ['message/rfc822', 'application/octet-stream']) {
+      const answer = await postAs(type, body);
+      expect(answer).toMatchObject({
+        status: 422,
+        body: { validation_errors: { body: [expect.any(String)] } },
+      });
+    }
+    expect(await mails()).toEqual([]);
+  });
+});
+
+describe('a mail', () => {
+  it.each([
+    ['message/rfc822', text],
+    ['message/global; charset=utf-8', text],
+    ['text/plain;charset=UTF-8', text],
+    ['application/octet-stream', `From ann@example.net Fri Nov 27 10:00:00 2026\r\n${text}`],
+    // What curl sends with --data-binary.
+    ['application/x-www-form-urlencoded', text],
+    [null, 'X-Device: door\nSubject : Alarm\n\nAlarm\n'],
+    [null, 'Received: from a\r\n\tby b\r\nX-A: 1'],
+  ])('is accepted as %p: %j', async (type, body) => {
+    expect(await postAs(type, body)).toMatchObject({ status: 200 });
+  });
+});
+
 it('asks to try later if one sender sends too many mails', async () => {
   const statuses: number[] = [];
   for (let count = 0; count < 7; count += 1)
-    statuses.push((await post('from=eve@example.net&to=support@acme.example', 'x')).status);
+    statuses.push((await post('from=eve@example.net&to=support@acme.example')).status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(6);
   expect(statuses.at(-1)).toBe(429);
 });
@@ -243,7 +323,7 @@ describe('without the database or the storage', () => {
 
   async function send(bytes: number): Promise<{ status: number; retryAfter: string | null }> {
     const query = `to=support@acme.example&from=v${(senders += 1)}@example.net`;
-    const body = Buffer.alloc(bytes, `${'x'.repeat(76)}\r\n`);
+    const body = mailOf(bytes);
     const url = `http://127.0.0.1:${server.port}/inbound/${token}?${query}`;
     const { status, headers } = await fetch(url, { method: 'POST', body });
     return { status, retryAfter: headers.get('retry-after') };
@@ -307,7 +387,7 @@ describe('without the database or the storage', () => {
     writeFileSync(join(home, 'blobs'), 'not a folder');
     const query = `to=support@acme.example&from=v${(senders += 1)}@example.net`;
     const sent = request(`http://127.0.0.1:${server.port}/inbound/${token}?${query}`, { method: 'POST' });
-    sent.end(Buffer.alloc(20 * MIB, 'x'));
+    sent.end(mailOf(20 * MIB));
     const [[response]] = await Promise.all([once(sent, 'response'), once(sent, 'finish')]);
     expect((response as IncomingMessage).statusCode).toBe(503);
     (response as IncomingMessage).resume();
