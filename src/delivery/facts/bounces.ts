@@ -126,7 +126,11 @@ function judgeByRecipientCode(refusal: Refusal, enhanced: string, text: string):
   if (hard === undefined && !enhanced.endsWith('.2.2')) return null;
   // Servers also refuse a sender or a content with the code of a recipient, and no recipient is to suffer for it.
   if (words.policy.test(text) && !namesRecipient(text)) return { kind: 'rejected' };
-  return hard === undefined ? bounceOf(refusal, 'soft', 'mailbox_full') : bounceOf(refusal, 'hard', hard);
+  // A mailbox that is full exists, whatever code its server gives.
+  const isFull = words.full.test(text) && !words.unknown.test(text) && !words.disabled.test(text);
+  return hard === undefined || isFull
+    ? bounceOf(refusal, 'soft', 'mailbox_full')
+    : bounceOf(refusal, 'hard', hard);
 }
 
 function judgeByOtherCode(refusal: Refusal, enhanced: string, text: string): RefusalVerdict {

@@ -16,7 +16,7 @@ const anyOf = (...patterns: readonly RegExp[]): RegExp =>
 const policy = anyOf(
   /spam|polic(?:y|ies)|block|(?:black|deny|gr[ea]y)[ -]?list|\b(?:dns|uri|s|p)?[rb]bl\b|reputation|\bspf\b|\bdkim\b|\bdmarc\b/u,
   /relaying|(?:not|to) relay|relay (?:not|access|denied|attempt)|junk|virus|malware|phish|\bban(?:ned)?\b|prohibit/u,
-  /not (?:allowed|permitted|authori[sz]ed)|authenticat|access denied|listed (?:in|at|by|on)|reverse dns|\bptr\b/u,
+  /not (?:allowed|permitted|authori[sz]ed)|authenticat|access denied|(?<!not )listed (?:in|at|by|on)|reverse dns|\bptr\b/u,
   /sender|unsolicited|rate limit|too many|content reject|\bfrom:|valid from\b/u,
   // The relay's own account, its limits and its connection; a part of the message.
   /\byour (?:account|ip\b|server|host|domain|client|network)|\bsending\b|\boutgoing\b|\boutbound\b|account you use/u,
@@ -31,9 +31,10 @@ const full = anyOf(
   /over ?-?quota|quota (?:is )?(?:exceeded|full)|exceed\w{0,3} (?:the |his |her |its |their |storage |disk |mailbox )?(?:quota|storage)/u,
   /(?:mailbox|inbox|account)(?: is)?(?: almost)? full|mailbox (?:size )?(?:limit )?exceeded|out of storage/u,
   /storage (?:is )?(?:full|limit)|exceeded storage allocation|not enough (?:disk )?space|exceed\w{0,3} mailbox size/u,
-  /mailbox for [^ ]{1,255} is full|mailbox exceeds allowed size|mail quota|mailbox size limit/u,
+  /mailbox for [^ ]{1,255} is full|mailbox exceeds allowed size|mail quota|mailbox size limit|full mailbox|mail ?folder is full/u,
+  /quota usage exceeded|(?:diskspace|disk) quota|not (?:have )?enough (?:storage |disk )?space|recipient's mailbox exceeded/u,
   /postfach (?:ist )?(?:voll|überfüllt)|(?:boîte|boite)(?: aux lettres)?(?: est)? pleine|quota (?:dépassé|depasse)/u,
-  /buz[oó]n (?:est[aá] )?lleno|cuota excedida|casella (?:è )?piena|caixa (?:postal )?(?:est[aá] )?cheia/u,
+  /(?:buz[oó]n|mailbox|casilla) (?:est[aá] )?llen[oa]|casilla de (?:mail|correo) agotad[oa]|cuota excedida|casella (?:è )?piena|caixa (?:postal )?(?:est[aá] )?cheia/u,
   /mailbox (?:is )?vol\b|skrzynka (?:jest )?(?:pełna|przepełniona)|schránka (?:je )?plná|ящик (?:переполнен|полон)/u,
   /(?:邮箱|郵箱|空间|空間|容量)(?:已|不)(?:满|滿|足)|容量.{0,12}(?:超え|超過|いっぱい)|メールボックス.{0,12}(?:いっぱい|満杯)/u,
 );
@@ -51,7 +52,7 @@ const disabled = anyOf(
   /(?:disabled|inactive|suspended) (?:account|mailbox|user|recipient)|no longer (?:active|available|valid|in use|accept)/u,
   /tried to reach is (?:inactive|disabled)|user is terminated|mailbox not active|mailbox is (?:frozen|locked)|due to inactivity/u,
   /(?:konto|postfach|benutzer)(?: ist| wurde)? (?:deaktiviert|gesperrt|stillgelegt|gelöscht)|bo[iî]te[^.]{0,40}archivee|compte (?:bloqué|désactivé|suspendu|fermé)/u,
-  /cuenta (?:deshabilitada|desactivada|suspendida|inactiva)|(?:casella|utente|account) (?:disabilitat|disattivat|sospes|scadut)/u,
+  /cuenta (?:deshabilitada|desactivada|suspendida|inactiva)|casilla ha expirado|(?:casella|utente|account) (?:disabilitat|disattivat|sospes|scadut)/u,
   /conta (?:desativada|suspensa|inativa|cancelada)|(?:ящик|аккаунт|пользователь) (?:заблокирован|отключ|удал)|(?:帐号|账号|用户)已(?:停用|禁用|冻结)/u,
 );
 
@@ -74,7 +75,7 @@ const unknown = anyOf(
 
 /** There is no such domain. */
 const noDomain =
-  /(?:domain|host)(?: name)?(?: [^ ]{1,255})? (?:is )?(?:unknown|not found|invalid|does not exist)|no such (?:domain|host)|unknown (?:domain|host)|invalid domain|domain is not reachable|no mx record|name or service not known|non-existent hosts|nxdomain/u;
+  /(?:domain|host)(?: name)?(?: [^ ]{1,255})? (?:is )?(?:unknown|not found|invalid|does not exist)|no such (?:domain|host)|unknown (?:domain|host)|unrouteable mail domain|invalid domain|domain is not reachable|no mx record|name or service not known|non-existent hosts|nxdomain/u;
 
 export const words = {
   policy,

@@ -1,6 +1,7 @@
 import { diagnosticOf, type Refusal } from '../facts/bounces.ts';
 import { readDeliveryStatus, refusalIn } from './delivery-status.ts';
 import type { Fields } from './fields.ts';
+import { isWarning, textForms } from './text-forms.ts';
 
 /**
  * Reads bounces that are not multipart/report: text for people, in a form that the sending program never varies. Each
@@ -68,6 +69,12 @@ function reasonOfFirst(text: string): string | null {
 /** qmail: https://cr.yp.to/proto/qsbmf.txt. Each recipient has a paragraph that begins with `<address>:`. */
 const qmail: NonStandardFormat = { isFrom: beginsWith('Hi. This is the '), reason: reasonOfFirst };
 
+/** Servers that run qmail with a text of their own. It never sends warnings. */
+const qmailVariant: NonStandardFormat = {
+  isFrom: (_text, header) => /^failure notice\b/i.test(header.get('subject') ?? ''),
+  reason: reasonOfFirst,
+};
+
 /** Yahoo Mail, and the servers of Yahoo Japan, which have taken over qmail's form. */
 const yahoo: NonStandardFormat = {
   isFrom: (text) =>
@@ -96,7 +103,7 @@ const eximLike: NonStandardFormat = {
       );
     if (failed === null || text.includes('Delay reason:')) return null;
     const rest = text.slice(failed.index + failed[0].length);
-    const stated = paragraphAfter(/^for the following reason:$/i)(rest);
+    const stated = paragraphAfter(/^(?:for the following )?reason:$/i)(rest);
     return stated ?? withoutRecipient(paragraph(linesOf(rest), 0));
   },
 };
@@ -189,6 +196,23 @@ const mFilter: NonStandardFormat = {
   reason: paragraphAfter(/^-{7}server message$/),
 };
 
+/** The fields of a delivery status notification in a mail whose parts are damaged, or that was forwarded. */
+const damagedStatus: NonStandardFormat = {
+  isFrom: (text) => /^Reporting-MTA:/im.test(text),
+  reason(text) {
+    const status = readDeliveryStatus(text.slice(text.search(/^Reporting-MTA:/im)));
+    return status?.outcome === 'failed' ? diagnosticOf(status.refusal) : null;
+  },
+};
+
+const appliances = textForms.map(({ failed, replies }): NonStandardFormat => ({
+  isFrom: (text) => failed.test(text),
+  reason(text) {
+    const found = replies.map((reply) => reply.exec(text)?.[1]).find((group) => group !== undefined);
+    return found?.replace(/\s+/g, ' ').trim() ?? null;
+  },
+}));
+
 const formats = [
   qmail,
   yahoo,
@@ -204,25 +228,33 @@ const formats = [
   sendmail,
   imail,
   mFilter,
+  qmailVariant,
+  ...appliances,
+  damagedStatus,
 ];
 
 /** Enhanced codes that old servers write into their texts. */
 const WRITTEN_CODE = /#([45]\.\d{1,3}\.\d{1,3})/;
-/** GMX writes only the enhanced code. */
-const BARE_CODE = /(?:^|\s)([45]\.[12]\.\d{1,3}) /;
+/** GMX and Mimecast write only the enhanced code. */
+const BARE_CODE = /(?:^|\s)([45]\.[12]\.\d{1,3}) |^(5\.\d\.\d{1,3}) /;
 
 /**
  * Reads a bounce in one of the common forms that predate RFC 3464, or that ignore it.
  * @param text the beginning of the message's text
- * @returns null if it is not such a bounce
+ * @returns `warning` if it only says that the message is late; null if it is not such a bounce
  */
-export function readNonStandardBounce(text: string, header: Fields): Refusal | null {
-  const normal = text.replaceAll('\r\n', '\n');
+export function readNonStandardBounce(text: string, header: Fields): Refusal | 'warning' | null {
+  const normal = text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+  if (isWarning(normal)) return 'warning';
   const reason = formats
     .filter((each) => each.isFrom(normal, header))
     .map((each) => each.reason(normal))
     .find((found) => found !== null && found !== '');
   if (reason === undefined || reason === null) return null;
-  const refusal = refusalIn(reason, (WRITTEN_CODE.exec(reason) ?? BARE_CODE.exec(reason))?.[1] ?? null);
+  const [, code, first] = WRITTEN_CODE.exec(reason) ?? BARE_CODE.exec(reason) ?? [];
+  const refusal = refusalIn(reason, code ?? first ?? null);
   return { ...refusal, text: refusal.code === null ? reason : refusal.text };
 }

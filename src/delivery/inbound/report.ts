@@ -130,6 +130,9 @@ function isBounceSender(envelopeFrom: string): boolean {
   return envelopeFrom === '' || /^(?:mailer-daemon|postmaster|#)@/i.test(envelopeFrom);
 }
 
+const isReport = (header: Fields): boolean =>
+  /^\s*multipart\/report\b/i.test(header.get('content-type') ?? '');
+
 type Sent = Pick<InboundMail, 'head' | 'envelopeFrom'>;
 
 const ownHeader = ({ head }: Sent): Fields =>
@@ -146,11 +149,7 @@ const SERVER =
 export function isFromMailServer(mail: Sent): boolean {
   if (mail.envelopeFrom !== '' && isBounceSender(mail.envelopeFrom)) return true;
   const header = ownHeader(mail);
-  return (
-    SERVER.test(header.get('from') ?? '') ||
-    /^\s*multipart\/report\b/i.test(header.get('content-type') ?? '') ||
-    header.has('x-failed-recipients')
-  );
+  return SERVER.test(header.get('from') ?? '') || isReport(header) || header.has('x-failed-recipients');
 }
 
 /** Whether a mail that changes nothing is the automatic reply of a person's mailbox (RFC 3834). */
@@ -166,7 +165,9 @@ export function isAutomaticReply(report: MailReport, mail: Sent): boolean {
 function withReply(refusal: Refusal, mail: Email): Refusal {
   if (refusal.text !== '' || refusal.code !== null) return refusal;
   const written = readNonStandardBounce((mail.text ?? '').slice(0, MAX_TEXT), headerOf(mail));
-  return written === null ? refusal : { ...written, status: refusal.status ?? written.status ?? null };
+  return written === null || written === 'warning'
+    ? refusal
+    : { ...written, status: refusal.status ?? written.status ?? null };
 }
 
 function deliveryReport(mail: Email, part: Attachment): MailReport {
@@ -202,7 +203,7 @@ function feedbackReport(mail: Email, part: Attachment): MailReport {
   return { kind: 'complaint', references, recipient: addressIn(fields?.get('original-rcpt-to') ?? '') };
 }
 
-function readParsed(mail: Email, { envelopeFrom, feedbackLoop }: InboundMail): MailReport {
+function readParsed(mail: Email, { head, envelopeFrom, feedbackLoop }: InboundMail): MailReport {
   const status = partOf(mail, 'message/delivery-status', 'message/global-delivery-status');
   if (status) return deliveryReport(mail, status);
   const feedback = partOf(mail, 'message/feedback-report');
@@ -214,7 +215,10 @@ function readParsed(mail: Email, { envelopeFrom, feedbackLoop }: InboundMail): M
   const header = headerOf(mail);
   if (isAutoReply(header)) return { kind: 'none', reason: 'auto_reply' };
   if (!isBounceSender(envelopeFrom)) return { kind: 'none', reason: 'no_report' };
-  const refusal = readNonStandardBounce((mail.text ?? '').slice(0, MAX_TEXT), header);
+  // Without parts, because their boundary is another one, there is no text.
+  const text = mail.text ?? (isReport(header) ? bounded(head).toString('utf8') : '');
+  const refusal = readNonStandardBounce(text.slice(0, MAX_TEXT), header);
+  if (refusal === 'warning') return { kind: 'none', reason: 'no_outcome' };
   return refusal
     ? { kind: 'failed', refusal, references: referencesIn([returned]) }
     : { kind: 'none', reason: 'no_report' };

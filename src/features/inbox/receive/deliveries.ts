@@ -108,6 +108,12 @@ function limit(rates: ArrivalRates, { network, ip, envelopeFrom: sender, recipie
   if (!admitted) throw tooMany(new TooManyMails().message);
 }
 
+/** The answer to a mail that could not be taken. */
+function answerTo(error: unknown): unknown {
+  if (error instanceof TooManyMails) return tooMany(error.message);
+  return error instanceof AccountFull ? unavailable(error.message, error) : error;
+}
+
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, mailDomain, keys, inboxes, rates } = deps;
   const arriving = new FairGate<string>({
@@ -157,18 +163,15 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       limit(rates, envelope);
       return envelope;
     },
-    async take(envelope, pieces, check) {
-      try {
-        await arriving.run(envelope.network, async () => {
+    take: (envelope, pieces, check) =>
+      arriving
+        .run(envelope.network, async () => {
           const mail = await beginPieces(pieces);
           check(mail.head);
           await takeMail(mail, envelope, deps);
-        });
-      } catch (error) {
-        if (error instanceof TooManyMails) throw tooMany(error.message);
-        if (error instanceof AccountFull) throw unavailable(error.message, error);
-        throw error;
-      }
-    },
+        })
+        .catch((error: unknown) => {
+          throw answerTo(error);
+        }),
   };
 }
