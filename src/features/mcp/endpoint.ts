@@ -9,6 +9,7 @@ import { principalOfGrant } from '../../platform/auth/grant-principal.ts';
 import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { InnerRequests } from '../../platform/http/inner-requests.ts';
 import type { RouteInput, RouteResult } from '../../platform/http/route.ts';
+import { BOTH_TYPES, inAcceptedForm, readAccept } from './accepted.ts';
 import { recordCall } from './call-log.ts';
 import { scopesOfCall } from './call.ts';
 import { scopesOfResource } from './resources.ts';
@@ -32,7 +33,7 @@ type McpInput = Pick<RouteInput, 'ctx' | 'requestId' | 'tenant' | 'log'> & { bod
 /** Longer than any route takes. */
 const DEADLINE_MS = 60_000;
 /** What the protocol needs of the request. Tokens and cookies are left out, so that nothing can pass them on. */
-const HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
+const HEADERS = ['content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 /** JSON-RPC 2.0: Method not found. */
 const METHOD_NOT_FOUND = -32_601;
 
@@ -48,13 +49,20 @@ function toWebRequest({ ctx }: McpInput, origin: string, signal: AbortSignal): R
     const value = ctx.req.headers[name];
     return typeof value === 'string' ? [[name, value]] : [];
   });
+  const { accept = '' } = ctx.req.headers;
+  const { json, events } = readAccept(accept);
+  // The library refuses clients that take neither.
+  headers.push(['accept', json || events ? BOTH_TYPES : accept]);
   return new Request(origin + MCP_PATH, { method: 'POST', headers, signal });
 }
 
-async function toResult(response: Response): Promise<RouteResult> {
+async function toResult({ ctx }: McpInput, response: Response): Promise<RouteResult> {
+  const { status } = response;
   const contentType = response.headers.get('content-type');
-  if (contentType === null) return { status: response.status, raw: { contentType: 'text/plain', body: '' } };
-  return { status: response.status, raw: { contentType, body: await response.text() } };
+  if (contentType === null) return { status, raw: { contentType: 'text/plain', body: '' } };
+  const answer = { contentType, body: await response.text() };
+  // Errors of the protocol are JSON for all clients, which find them by their status.
+  return { status, raw: response.ok ? inAcceptedForm(answer, readAccept(ctx.req.headers.accept)) : answer };
 }
 
 /** A subscription would outlive its token, and no list of ours changes. */
@@ -171,7 +179,7 @@ export function createEndpoint(deps: EndpointDeps): (input: McpInput) => Promise
       const request = toWebRequest(input, origin, deadline.signal);
       requests.set(request, requestOf(deps, input, caller, deadline.signal));
       const response = await handler.fetch(request, { parsedBody: body });
-      const result = await toResult(response);
+      const result = await toResult(input, response);
       deadline.signal.throwIfAborted();
       return result;
     } finally {

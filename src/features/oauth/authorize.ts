@@ -3,6 +3,7 @@ import { problemPage } from './pages/page.ts';
 import type { RawResult } from '../../platform/http/route.ts';
 import type { ProviderAnswer } from './providers.ts';
 import { interactionPath } from './provider.ts';
+import { readResource } from './resources.ts';
 import { readScopes } from './scopes.ts';
 
 /** What a client may send. The library has parameters of features that are off, and of identity, which is no use here. */
@@ -24,13 +25,18 @@ export const NUL_REFUSED = 'parameters must not contain the character NUL';
 
 /**
  * Returns the query for the library. A parameter that is given twice stays so, and is refused there.
+ * @param resource the only one there is
  * @throws AppError validation_error
  */
-export function authorizationQuery(querystring: string): string {
+export function authorizationQuery(querystring: string, resource: string): string {
   if (hasNul(querystring)) throw new AppError('validation_error', NUL_REFUSED);
   const given = new URLSearchParams(querystring);
   const passed = new URLSearchParams();
-  for (const name of PASSED) for (const value of given.getAll(name)) passed.append(name, value);
+  for (const name of PASSED) {
+    for (const value of given.getAll(name)) {
+      passed.append(name, name === 'resource' ? readResource(value, resource) : value);
+    }
+  }
   passed.set('scope', readScopes(given.getAll('scope').join(' ')).join(' '));
   if (given.getAll('prompt').join(' ').split(' ').includes(NO_PROMPT)) passed.set('prompt', NO_PROMPT);
   return passed.toString();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readRedirectUri } from './redirect-uris.ts';
+import { hasUnknownScheme, readRedirectUri } from './redirect-uris.ts';
 
 const MAX_NAME = 100;
 const MAX_REDIRECT_URIS = 20;
@@ -41,7 +41,7 @@ function nameOf(given: string | undefined): string | undefined {
 export type CleanMetadata = typeof EVERY_CLIENT & { client_name?: string; redirect_uris: string[] };
 
 /**
- * Reads what a client says about itself, and leaves out what we do not use.
+ * Reads what a client says about itself, and leaves out what we do not use, such as redirect URIs with unknown schemes.
  * @throws ClientMetadataError
  */
 export function cleanMetadata(given: unknown): CleanMetadata {
@@ -55,9 +55,10 @@ export function cleanMetadata(given: unknown): CleanMetadata {
         : `${field} is missing, malformed or not supported`,
     );
   }
-  const { redirect_uris, client_name } = parsed.data;
-  const bad = redirect_uris.find((uri) => !readRedirectUri(uri));
-  if (bad !== undefined) {
+  const { client_name } = parsed.data;
+  // The response shows which ones are left (RFC 7591, section 3.2.1).
+  const redirect_uris = parsed.data.redirect_uris.filter((uri) => !hasUnknownScheme(uri));
+  if (redirect_uris.length === 0 || !redirect_uris.every((uri) => readRedirectUri(uri))) {
     throw new ClientMetadataError(
       'invalid_redirect_uri',
       'redirect_uris: only https, http to this machine, and private schemes with a dot are allowed, without fragments',

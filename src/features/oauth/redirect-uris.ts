@@ -21,11 +21,26 @@ export interface RedirectTarget {
   isLoopback: boolean;
 }
 
-/** Reads where a client wants its codes to be sent. @returns null if no client may have this URI */
-export function readRedirectUri(text: string): RedirectTarget | null {
+/**
+ * Schemes that browsers handle themselves, or hand to a program that is no client of ours: none of them is a mistake
+ * of a native program.
+ */
+const FOREIGN_SCHEMES = new Set(
+  'about blob chrome data file filesystem ftp intent jar javascript mailto sms tel vbscript view-source ws wss'
+    .split(' ')
+    .map((name) => `${name}:`),
+);
+
+function parse(text: string): URL | null {
   if (text.length > MAX_LENGTH || UNSAFE.test(text) || text.includes('#')) return null;
   const url = URL.parse(text);
-  if (!url || url.username !== '' || url.password !== '') return null;
+  return url && url.username === '' && url.password === '' ? url : null;
+}
+
+/** Reads where a client wants its codes to be sent. @returns null if no client may have this URI */
+export function readRedirectUri(text: string): RedirectTarget | null {
+  const url = parse(text);
+  if (!url) return null;
   const { protocol, hostname, host } = url;
   const isLoopback = LOOPBACK_HOSTS.has(hostname);
   if (protocol === 'https:') return isLoopback || hostname === '' ? null : { host, isLoopback };
@@ -34,4 +49,14 @@ export function readRedirectUri(text: string): RedirectTarget | null {
     return { host: protocol, isLoopback: false };
   }
   return null;
+}
+
+/**
+ * Whether a URI has the scheme of a native program that is not known here. Codes are never sent there, since any
+ * program on the machine could have taken it. Many clients register such a URI beside others that they may have.
+ */
+export function hasUnknownScheme(text: string): boolean {
+  const url = parse(text);
+  if (!url || readRedirectUri(text)) return false;
+  return !['https:', 'http:'].includes(url.protocol) && !FOREIGN_SCHEMES.has(url.protocol);
 }

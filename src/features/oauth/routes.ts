@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { createClientAddress, loginNetwork } from '../../platform/auth/client-address.ts';
 import type { FindCookieSession } from '../../platform/auth/cookie-session.ts';
-import { requireMcpOrigin } from '../../platform/auth/grant-authenticate.ts';
+import { MCP_PATH, requireMcpOrigin } from '../../platform/auth/grant-authenticate.ts';
 import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Egress } from '../../platform/egress/client.ts';
@@ -190,7 +190,7 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
       responses,
       handler: ({ ctx }) =>
         answer(ctx, async (issuer, around) => {
-          const path = `/oauth/authorize?${authorizationQuery(ctx.querystring)}`;
+          const path = `/oauth/authorize?${authorizationQuery(ctx.querystring, issuer + MCP_PATH)}`;
           const request = { method: 'GET', path, headers: ctx.req.headers } as const;
           const given = await withSurroundings(around, () => parts.providers.answer(issuer, request));
           const target = faultyRedirect(given, issuer);

@@ -4,7 +4,10 @@ import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { type AnswerSecrets, openAnswer, sealAnswer } from './answers.ts';
 import { revokeGrant } from './grant-list.ts';
 import { tokenDigest } from './grants.ts';
+import { MCP_PATH } from '../../platform/auth/grant-authenticate.ts';
 import type { ProviderAnswer, ProviderRequest, Providers } from './providers.ts';
+import { readResource } from './resources.ts';
+import { readRenewedScopes } from './scopes.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 
 /** How long after its first use a code or refresh token gets the same answer. */
@@ -107,6 +110,20 @@ async function answerUsed(
   return refusal('already used; the grant was revoked');
 }
 
+/**
+ * Reads the parameters as authorizations do: scopes that do not exist mean nothing, and the resource may be spelled in
+ * several ways. A parameter that is given twice stays so, and is refused by the library.
+ * @param resource the only one there is
+ */
+function readParams(body: string | undefined, resource: string): URLSearchParams {
+  const read = new URLSearchParams();
+  for (const [name, value] of new URLSearchParams(body)) {
+    const known = name === 'scope' ? readRenewedScopes(value)?.join(' ') : value;
+    if (known !== undefined) read.append(name, name === 'resource' ? readResource(value, resource) : known);
+  }
+  return read;
+}
+
 /** @returns null unless the request names one code or refresh token */
 function readSource(params: URLSearchParams): { model: Model; secrets: AnswerSecrets } | null {
   const type = params.get('grant_type');
@@ -142,10 +159,10 @@ export async function requestTokens(
   request: ProviderRequest,
   around: Surroundings,
 ): Promise<ProviderAnswer> {
-  const params = new URLSearchParams(request.body?.toString());
+  const params = readParams(request.body?.toString(), issuer + MCP_PATH);
   const source = readSource(params);
-  const answer = () => deps.providers.answer(issuer, request);
-  if (!source) return withSurroundings(around, answer);
+  if (!source) return withSurroundings(around, () => deps.providers.answer(issuer, request));
+  const answer = () => deps.providers.answer(issuer, { ...request, body: params.toString() });
   const { model, secrets } = source;
   return atomically(deps.pool, async (trx) => {
     const token = await lockToken(trx, model, secrets.token);

@@ -191,6 +191,59 @@ describe('a body', () => {
   );
 });
 
+describe('the answer', () => {
+  const initialize = message('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  });
+  const answerTo = async (accept: string | null, body: object = initialize) => {
+    const answer = await api.request('POST', '/mcp', {
+      token: await tokenOf(),
+      body,
+      // `fetch` adds `*/*` unless it gets a value.
+      headers: { Accept: accept ?? '' },
+    });
+    const [contentType = ''] = (answer.headers.get('content-type') ?? '').split(';');
+    return { status: answer.status, contentType, text: answer.text };
+  };
+
+  // Issues in which other servers refused these clients: modelcontextprotocol/typescript-sdk#1944, python-sdk#2349.
+  it.each([
+    ['none', null],
+    ['anything', '*/*'],
+    ['anything, as Java writes it', 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2'],
+    ['JSON', 'application/json'],
+    ['JSON with parameters', 'application/json; charset=utf-8;q=0.9'],
+    ['JSON in capitals', 'Application/JSON'],
+    ['applications', 'application/*'],
+    ['JSON before text', 'application/json, text/plain, */*'],
+    ['JSON without streams', 'application/json, text/event-stream;q=0'],
+  ])('is JSON for clients that accept %s', async (_name, accept) => {
+    const { status, contentType, text } = await answerTo(accept);
+    expect({ status, contentType }).toEqual({ status: 200, contentType: 'application/json' });
+    expect(JSON.parse(text)).toMatchObject({ id: 1, result: { serverInfo: { name: 'carillon' } } });
+    const called = await answerTo(accept, whoami);
+    expect(JSON.parse(called.text)).toMatchObject({ id: 1, result: { content: [{ type: 'text' }] } });
+  });
+
+  it.each([
+    ['both', ACCEPT],
+    ['streams alone', 'text/event-stream'],
+    ['streams and anything', '*/*, text/event-stream'],
+  ])('is an event for clients that accept %s', async (_name, accept) => {
+    const { status, contentType, text } = await answerTo(accept);
+    expect({ status, contentType }).toEqual({ status: 200, contentType: 'text/event-stream' });
+    expect(text).toMatch(/^event: message\ndata: \{.*\}\n\n$/);
+  });
+
+  it('is a 406 for clients that accept neither', async () => {
+    for (const accept of ['text/html', 'application/json;q=0, */*']) {
+      expect([accept, (await answerTo(accept)).status]).toEqual([accept, 406]);
+    }
+  });
+});
+
 it('allows a grant 10 calls a second, and 20 at once', async () => {
   const token = await tokenOf();
   // So many that they are too fast on a slow machine, too.

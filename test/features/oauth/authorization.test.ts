@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readResource } from '../../../src/features/oauth/resources.ts';
 import { findGrantCaller } from '../../../src/features/oauth/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
@@ -18,6 +19,34 @@ afterAll(() => api.close());
 
 const locationOf = ({ headers }: { headers: Headers }) => headers.get('location') ?? '';
 const callerOf = (token: unknown) => findGrantCaller(api.database.pool, String(token), `${api.baseUrl}/mcp`);
+
+describe('a resource', () => {
+  const OWN = 'https://mail.example.com/mcp';
+
+  // Issues in which servers compared exactly: vercel/ai#13988, anthropics/claude-code#52871, sigbit/mcp-auth-proxy#123.
+  it.each([
+    'https://mail.example.com/mcp/',
+    'https://mail.example.com/mcp//',
+    'HTTPS://Mail.Example.com/mcp',
+    'https://MAIL.EXAMPLE.COM/MCP',
+    'https://mail.example.com/Mcp/',
+    'https://mail.example.com:443/mcp',
+  ])('is the same as %s', (given) => expect(readResource(given, OWN)).toBe(OWN));
+
+  it.each([
+    'https://mail.example.com/',
+    'https://mail.example.com/mcp/x',
+    'https://mail.example.com/mcpx',
+    'https://mail.example.com/mcp?x=1',
+    'https://mail.example.com/mcp#',
+    'https://mail.example.com:8443/mcp',
+    'http://mail.example.com/mcp',
+    'https://user@mail.example.com/mcp',
+    'https://mail.example.com.evil.test/mcp',
+    'mail.example.com/mcp',
+    '',
+  ])('is another one than %s', (given) => expect(readResource(given, OWN)).toBe(given));
+});
 
 describe('an authorization', () => {
   it('describes the server without openid', async () => {
@@ -62,6 +91,16 @@ describe('an authorization', () => {
   it('gives no more than the user granted', async () => {
     const tokens = await client.exchange(await client.code('mcp:read mcp:write mcp:send', ['mcp:read']));
     expect(tokens.body.scope).toBe('mcp:read');
+  });
+
+  it('is for the same resource if the client spells it in its own way, from its beginning to the renewal', async () => {
+    const resource = `${api.baseUrl.toUpperCase()}/mcp/`;
+    const resumed = await client.agree(locationOf(await client.authorize({ resource })));
+    const code = new URL(locationOf(await client.open(resumed))).searchParams.get('code');
+    const { status, body } = await client.exchange(code, { resource });
+    expect([status, (await callerOf(body.access_token))?.userId]).toEqual([200, api.userId]);
+    const renewed = await client.refresh(String(body.refresh_token), { resource });
+    expect([renewed.status, (await callerOf(renewed.body.access_token))?.userId]).toEqual([200, api.userId]);
   });
 
   it('asks the user each time', async () => {

@@ -1,10 +1,11 @@
 // Proves which programs may register, where their codes may be sent, and how long they are remembered.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cleanMetadata } from '../../../src/features/oauth/client-metadata.ts';
 import { readRedirectUri } from '../../../src/features/oauth/redirect-uris.ts';
 import { oauthUpkeep } from '../../../src/features/oauth/upkeep.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { runTask } from '../../support/housekeeping.ts';
-import { register, startClient } from '../../support/oauth.ts';
+import { REDIRECT_URI, register, startClient } from '../../support/oauth.ts';
 
 const DAY_MS = 86_400_000;
 const taskOf = (name: string) => {
@@ -46,6 +47,51 @@ describe('a redirect URI', () => {
   ])('may not be %s', (uri) => expect(readRedirectUri(uri)).toBeNull());
 });
 
+describe('the redirect URIs of a client', () => {
+  const kept = (redirect_uris: string[]) => cleanMetadata({ redirect_uris }).redirect_uris;
+
+  // What these programs register, with the schemes of forks that are not known here.
+  it.each([
+    [
+      'Cursor',
+      [
+        'http://localhost:8787/callback',
+        'cursor://anysphere.cursor-mcp/oauth/callback',
+        'cursor-fork://oauth',
+      ],
+      2,
+    ],
+    [
+      'Visual Studio Code',
+      [
+        'https://vscode.dev/redirect',
+        'http://127.0.0.1/',
+        'http://127.0.0.1:33418/',
+        'code-oss://vscode.auth',
+      ],
+      3,
+    ],
+    ['LibreChat', ['myapp://callback', 'https://chat.example.com/api/mcp/oauth/callback'], 1],
+    ['Goose', ['goose://oauth', 'http://localhost:8020/'], 1],
+    ['an app', ['x:y', 'com.example.app:/oauth', 'app:', 'https://example.com/cb'], 2],
+  ])('are those of %s that are known', (_name, uris, count) => {
+    const known = uris.filter((uri) => readRedirectUri(uri));
+    expect(kept(uris)).toEqual(known);
+    expect(known).toHaveLength(count);
+  });
+
+  it.each([
+    ['only an unknown scheme', ['myapp://callback']],
+    ['a page of others', ['myapp://callback', 'https://example.com/', 'http://example.com/']],
+    ['a fragment', ['https://example.com/', 'myapp://callback#x']],
+    ['a script', ['https://example.com/', 'javascript:alert(1)']],
+    ['a file', ['https://example.com/', 'file:///etc/passwd']],
+    ['no URI', ['https://example.com/', 'callback']],
+  ])('are refused with %s', (_name, uris) =>
+    expect(() => kept(uris)).toThrow(/only https, http to this machine/),
+  );
+});
+
 describe('a client', () => {
   let api: TestApi;
   beforeAll(async () => {
@@ -56,6 +102,7 @@ describe('a client', () => {
   it('becomes a public one, whatever it asks for', async () => {
     const { status, body } = await register(api, {
       client_name: '  A\u202Eb\nc  ',
+      redirect_uris: [REDIRECT_URI, 'myapp://callback'],
       token_endpoint_auth_method: 'client_secret_post',
       grant_types: ['authorization_code', 'implicit', 'client_credentials'],
       scope: 'openid profile mcp:read',
@@ -65,6 +112,7 @@ describe('a client', () => {
     expect(status).toBe(201);
     expect(body).toMatchObject({
       client_name: 'A b c',
+      redirect_uris: [REDIRECT_URI],
       token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],

@@ -79,6 +79,24 @@ describe('a refresh token', () => {
     expect(await isValid(String(body.access_token))).toBe(true);
   });
 
+  it.each([
+    ['mcp:read mcp:write openid offline_access', 'mcp:read mcp:write'],
+    ['openid mcp:read profile', 'mcp:read'],
+    ['email  mcp:read  ', 'mcp:read'],
+    ['offline_access', 'mcp:read mcp:write'],
+    ['', 'mcp:read mcp:write'],
+    ['MCP:READ', 'mcp:read mcp:write'],
+  ])('leaves out scopes that do not exist: "%s"', async (scope, granted) => {
+    const { status, body } = await client.refresh(tokens.refresh, { scope });
+    expect([status, body.scope]).toEqual([200, granted]);
+    expect(await isValid(String(body.access_token))).toBe(true);
+  });
+
+  it('gives the same answer to a request that differs only in scopes that do not exist', async () => {
+    const { body } = await client.refresh(tokens.refresh, { scope: 'mcp:read openid' });
+    expect((await client.refresh(tokens.refresh, { scope: 'mcp:read' })).body).toEqual(body);
+  });
+
   it('is useless to another client, which cannot end the grant either', async () => {
     const thief = await startClient(api);
     expect((await thief.refresh(tokens.refresh)).body.error).toBe('invalid_grant');
