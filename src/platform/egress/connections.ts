@@ -1,5 +1,6 @@
 import { buildConnector, Client, Pool, type Dispatcher } from 'undici';
 import type { AddressPolicy } from './addresses.ts';
+import { mendAnswers } from './answer-heads.ts';
 import type { Pin } from './pins.ts';
 import { BlockedConnection } from './problem.ts';
 import type { Target } from './target.ts';
@@ -71,7 +72,10 @@ function createPinnedConnect(
     (...[error, socket]) => {
       if (error) return callback(error, null);
       const remote = socket.remoteAddress;
-      if (remote !== undefined && policy.isReachable(remote)) return callback(null, socket);
+      if (remote !== undefined && policy.isReachable(remote)) {
+        mendAnswers(socket);
+        return callback(null, socket);
+      }
       socket.destroy();
       callback(new BlockedConnection(), null);
     };

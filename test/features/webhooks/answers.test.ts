@@ -108,7 +108,104 @@ const cases: Record<string, Case> = {
     outcome: lost('timeout'),
     lasts: TIME_OUT,
   },
-  'status 100 and no other': { start: says('HTTP/1.1 100 Continue'), outcome: lost('reset') },
+  'status 100 and no other': {
+    start: says('HTTP/1.1 100 Continue'),
+    outcome: lost('timeout'),
+    lasts: TIME_OUT,
+  },
+  'status 200 after 100': {
+    start: says('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK', 'thanks'),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
+  'status 200 after 100 without a reason': {
+    start: raw((socket) => {
+      socket.write('HTTP/1.1 100\r\n\r\n');
+      setImmediate(() => socket.write('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n'));
+    }),
+    outcome: delivered(200),
+  },
+  'status 202 after 100 with a length, twice': {
+    start: says(`${'HTTP/1.1 100 Continue\r\ncontent-length: 5\r\n\r\n'.repeat(2)}HTTP/1.1 202 Accepted`),
+    outcome: delivered(202),
+  },
+  'endless interim responses': {
+    start: raw(forever('', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(20), 1)),
+    outcome: lost('invalid_response'),
+  },
+  'status 204 with a body': {
+    start: says('HTTP/1.1 204 No Content', '{"ok":true}'),
+    outcome: delivered(204),
+  },
+  'status 204 with a length and no body': {
+    start: raw((socket) => void socket.write('HTTP/1.1 204 No Content\r\ncontent-length: 11\r\n\r\n')),
+    outcome: delivered(204),
+  },
+  'status 204 with a chunked body': {
+    start: raw((socket) => {
+      socket.write('HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n');
+    }),
+    outcome: delivered(204),
+  },
+  'status 204 with a body that is not announced': {
+    start: raw((socket) => void socket.write('HTTP/1.1 204 No Content\r\n\r\nok')),
+    outcome: delivered(204),
+  },
+  'status 205 with a body': {
+    start: says('HTTP/1.1 205 Reset Content', 'ok'),
+    outcome: delivered(205),
+    excerpt: /^ok$/,
+  },
+  'the same length twice': {
+    start: says('HTTP/1.1 200 OK\r\nContent-Length: 6', 'thanks'),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
+  'the same length three times, with a zero': {
+    start: says('HTTP/1.1 200 OK\r\nContent-Length: 6, 06', 'thanks'),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
+  'two lengths': {
+    start: says('HTTP/1.1 200 OK\r\ncontent-length: 5', 'thanks'),
+    outcome: lost('invalid_response'),
+  },
+  'two lengths in a list': {
+    start: raw((socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 6, 5\r\n\r\nthanks')),
+    outcome: lost('invalid_response'),
+  },
+  'a length and chunks': {
+    start: raw((socket) => {
+      socket.write(`${chunked.slice(0, -2)}content-length: 2\r\n\r\n6\r\nthanks\r\n0\r\n\r\n`);
+    }),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
+  'chunks that are announced twice': {
+    start: raw((socket) => {
+      socket.write(`${chunked.slice(0, -2)}Transfer-Encoding: Chunked\r\n\r\n6\r\nthanks\r\n0\r\n\r\n`);
+    }),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
+  'a length and no coding': {
+    start: says('HTTP/1.1 200 OK\r\ntransfer-encoding: identity', 'thanks'),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
+  'lines that end with LF': {
+    start: raw((socket) => void socket.end('HTTP/1.0 200 OK\ncontent-type: text/plain\n\nthanks')),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
+  'a space before a colon, a folded line and a line without a name': {
+    start: says(
+      'HTTP/1.1 200 OK\r\nx-one : 1\r\nx-two: 2,\r\n  3\r\nWarning in line 7\r\nx-three: a\x01b',
+      'thanks',
+    ),
+    outcome: delivered(200),
+    excerpt: /^thanks$/,
+  },
   'another protocol': {
     start: says('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket'),
     outcome: lost('reset'),
