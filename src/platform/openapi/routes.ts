@@ -13,6 +13,8 @@ export interface DescriptionDeps extends DocumentOptions {
 }
 
 const tag = 'Description';
+/** Many parsers still read YAML 1.1, in which `yes` and `2026-03-01` are no texts: texts like these are quoted. */
+const YAML = { lineWidth: 110, aliasDuplicateObjects: false, compat: 'yaml-1.1' } as const;
 const CACHE = { 'Cache-Control': 'public, max-age=300' };
 
 /** Allows the scripts of the page and the request for the description. The icons of Swagger UI are `data:` images. */
@@ -33,8 +35,7 @@ export function createDescription(deps: DescriptionDeps): Description {
   const described = () => (document ??= buildOpenApiDocument(deps.routes(), deps));
   return {
     json: () => (made.json ??= Buffer.from(JSON.stringify(described()))),
-    yaml: () =>
-      (made.yaml ??= Buffer.from(stringify(described(), { lineWidth: 110, aliasDuplicateObjects: false }))),
+    yaml: () => (made.yaml ??= Buffer.from(stringify(described(), YAML))),
   };
 }
 

@@ -39,6 +39,11 @@ describe('the OpenAPI document', () => {
     expect(parse(yaml.text)).toEqual(document);
   });
 
+  it('is the same for parsers of YAML 1.1, which take yes, off, 1:30 and 2026-03-01 for other values', async () => {
+    const { text } = await api.request('GET', '/openapi.yaml', { token: null });
+    expect(parse(text, { version: '1.1' })).toEqual(document);
+  });
+
   it.each(['json', 'yaml'])('is sent as %s from bytes that all responses share', async (notation) => {
     const route = api.routes.find(({ path }) => path === `/openapi.${notation}`);
     const handler = route?.handler as (input: RouteInput) => Promise<RouteResult>;
