@@ -3800,6 +3800,31 @@ export interface components {
             updated_at: string;
         };
         EmailMessage: {
+            id?: unknown;
+            account_id?: unknown;
+            brand_id?: unknown;
+            status?: unknown;
+            contact_id?: unknown;
+            campaign_id?: unknown;
+            flow_id?: unknown;
+            idempotency_key?: unknown;
+            provider?: unknown;
+            provider_message_id?: unknown;
+            segments?: unknown;
+            test?: unknown;
+            answers_mail?: unknown;
+            failure?: unknown;
+            bounce?: unknown;
+            hold?: unknown;
+            queued_at?: unknown;
+            sent_at?: unknown;
+            delivered_at?: unknown;
+            opened_at?: unknown;
+            clicked_at?: unknown;
+            created_at?: unknown;
+            updated_at?: unknown;
+            text?: unknown;
+            events?: unknown;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4962,6 +4987,31 @@ export interface components {
             step: number | string;
         };
         SmsMessage: {
+            id?: unknown;
+            account_id?: unknown;
+            brand_id?: unknown;
+            status?: unknown;
+            contact_id?: unknown;
+            campaign_id?: unknown;
+            flow_id?: unknown;
+            idempotency_key?: unknown;
+            provider?: unknown;
+            provider_message_id?: unknown;
+            segments?: unknown;
+            test?: unknown;
+            answers_mail?: unknown;
+            failure?: unknown;
+            bounce?: unknown;
+            hold?: unknown;
+            queued_at?: unknown;
+            sent_at?: unknown;
+            delivered_at?: unknown;
+            opened_at?: unknown;
+            clicked_at?: unknown;
+            created_at?: unknown;
+            updated_at?: unknown;
+            text?: unknown;
+            events?: unknown;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -5199,6 +5249,7 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            design: components["schemas"]["Design"] | null;
         };
         TemplateVersion: {
             id: number;
@@ -5274,6 +5325,17 @@ export interface components {
             } | null;
         };
         TrackEvent: {
+            id?: unknown;
+            account_id?: unknown;
+            user_id?: unknown;
+            chain_depth?: unknown;
+            generated?: unknown;
+            caused_by_mail?: unknown;
+            browser?: unknown;
+            os?: unknown;
+            device_type?: unknown;
+            created_at?: unknown;
+            updated_at?: unknown;
             event: string;
             contact_id?: number;
             contact_email?: string;
@@ -6609,6 +6671,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    email?: unknown;
+                    admin?: unknown;
+                    temporal_ui_url?: unknown;
+                    temporal_namespace?: unknown;
+                    mailbox_url?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     first_name?: string | null;
                     last_name?: string | null;
                     mobile?: string | null;
@@ -6778,6 +6848,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    first_name?: unknown;
+                    last_name?: unknown;
+                    email?: unknown;
+                    second_factor?: unknown;
+                    last_active_at?: unknown;
+                    created_at?: unknown;
                     /** @enum {string} */
                     role?: "owner" | "admin" | "member";
                 };
@@ -7154,6 +7231,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    status?: unknown;
+                    invited_by?: unknown;
+                    expires_at?: unknown;
+                    created_at?: unknown;
+                    link?: unknown;
                     /** Format: email */
                     email: string;
                     /**
@@ -7502,6 +7585,23 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    comped?: unknown;
+                    account_tier?: unknown;
+                    onboarding_state?: unknown;
+                    onboarding?: unknown;
+                    domain_verified?: unknown;
+                    can_send?: unknown;
+                    using_sandbox?: unknown;
+                    sandbox_email?: unknown;
+                    sandbox_monthly_cap?: unknown;
+                    sandbox_sends_remaining?: unknown;
+                    capabilities?: unknown;
+                    spend_cap_monthly_cents?: unknown;
+                    billing?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    brand?: unknown;
                     name?: string | null;
                     avatar?: string | null;
                     banner?: string | null;
@@ -7599,6 +7699,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    prefix?: unknown;
+                    last_used_at?: unknown;
+                    revoked_at?: unknown;
+                    created_at?: unknown;
+                    key?: unknown;
                     /** @default  */
                     name?: string;
                     /** @default false */
@@ -7687,6 +7793,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    prefix?: unknown;
+                    last_used_at?: unknown;
+                    revoked_at?: unknown;
+                    created_at?: unknown;
+                    key?: unknown;
+                    brand_id?: unknown;
+                    test?: unknown;
+                    rate_limit_per_second?: unknown;
                     name?: string;
                 };
             };
@@ -7893,6 +8008,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    source_url?: unknown;
+                    last_scraped_at?: unknown;
+                    scrape?: unknown;
+                    complete?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     brand_color?: string | null;
                     text_color?: string | null;
                     bg_color?: string | null;
@@ -8079,6 +8203,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    source_url?: unknown;
+                    last_scraped_at?: unknown;
+                    scrape?: unknown;
+                    complete?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     brand_color?: string | null;
                     text_color?: string | null;
                     bg_color?: string | null;
@@ -8402,6 +8535,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    campaign_id?: unknown;
+                    flow_id?: unknown;
+                    action_id?: unknown;
+                    content_from?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     name?: string | null;
                     /**
                      * @default email
@@ -8544,6 +8685,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    channel?: unknown;
+                    campaign_id?: unknown;
+                    flow_id?: unknown;
+                    action_id?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     name?: string | null;
                     subject?: string | null;
                     body?: string | null;
@@ -8557,6 +8706,7 @@ export interface operations {
                     variables?: {
                         [key: string]: unknown;
                     } | null;
+                    content_from?: unknown;
                 };
             };
         };
@@ -9334,6 +9484,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     name: string;
                     /**
                      * @default []
@@ -9557,6 +9712,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     name?: string;
                     /**
                      * @example [
@@ -9744,6 +9904,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    kind?: unknown;
+                    resource_id?: unknown;
+                    revision?: unknown;
+                    updated_by?: unknown;
+                    resource_changed_by?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     content: {
                         [key: string]: unknown;
                     };
@@ -9884,6 +10052,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    source_provider?: unknown;
+                    active?: unknown;
+                    created_at?: unknown;
+                    ended_by?: unknown;
                     email?: string;
                     phone?: string;
                     /** @constant */
@@ -10092,6 +10266,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    uuid?: unknown;
+                    subscribed_phone?: unknown;
+                    subscribed_email?: unknown;
+                    verification_status?: unknown;
+                    last_interacted_at?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    channels?: unknown;
                     first_name?: string | null;
                     last_name?: string | null;
                     email?: string;
@@ -10272,6 +10455,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    uuid?: unknown;
+                    subscribed_phone?: unknown;
+                    subscribed_email?: unknown;
+                    verification_status?: unknown;
+                    last_interacted_at?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    channels?: unknown;
                     first_name?: string | null;
                     last_name?: string | null;
                     email?: string;
@@ -10857,6 +11049,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    contacts_count?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     name: string;
                     description?: string | null;
                     /** @default true */
@@ -10980,6 +11177,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    contacts_count?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     name?: string;
                     description?: string | null;
                     visible?: boolean;
@@ -12452,6 +12654,16 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    approval_state?: unknown;
+                    sent_count?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    trigger?: unknown;
+                    template?: unknown;
+                    templates?: unknown;
                     name: string;
                     /**
                      * @default email
@@ -12595,6 +12807,16 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    approval_state?: unknown;
+                    sent_count?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    trigger?: unknown;
+                    template?: unknown;
+                    templates?: unknown;
                     name?: string;
                     /** @enum {string} */
                     channel?: "email" | "sms";
@@ -12656,6 +12878,16 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    approval_state?: unknown;
+                    sent_count?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    trigger?: unknown;
+                    template?: unknown;
+                    templates?: unknown;
                     name?: string;
                     /** @enum {string} */
                     channel?: "email" | "sms";
@@ -13237,6 +13469,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    approval_state?: unknown;
+                    sent_count?: unknown;
+                    stop?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    templates?: unknown;
                     name: string;
                     goal?: string | null;
                     trigger?: components["schemas"]["FlowTriggerInput"];
@@ -13369,6 +13610,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    account_id?: unknown;
+                    approval_state?: unknown;
+                    sent_count?: unknown;
+                    stop?: unknown;
+                    revision?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                    templates?: unknown;
                     name?: string;
                     goal?: string | null;
                     trigger?: components["schemas"]["FlowTriggerInput"];
@@ -14064,6 +14314,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    brand_id?: unknown;
+                    domain_id?: unknown;
+                    mx_status?: unknown;
+                    evicted_count?: unknown;
+                    last_evicted_at?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     /** Format: email */
                     address?: string;
                     name?: string | null;
@@ -14221,6 +14479,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    brand_id?: unknown;
+                    domain_id?: unknown;
+                    mx_status?: unknown;
+                    evicted_count?: unknown;
+                    last_evicted_at?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     /** Format: email */
                     address?: string;
                     name?: string | null;
@@ -14312,9 +14578,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    created_at?: unknown;
                     /** Format: email */
                     email: string;
                 } | {
+                    id?: unknown;
+                    created_at?: unknown;
                     /** @example example.com */
                     domain: string;
                 };
@@ -14519,6 +14789,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    inbox_id?: unknown;
+                    contact_id?: unknown;
+                    subject?: unknown;
+                    unread_count?: unknown;
+                    linked_conversation_id?: unknown;
+                    last_message_at?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     /** @enum {string} */
                     status?: "open" | "closed";
                     assignee_id?: number | null;
@@ -15127,6 +15406,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    secret?: unknown;
+                    enabled?: unknown;
+                    failing_since?: unknown;
+                    disabled_at?: unknown;
+                    disabled_reason?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     /**
                      * Format: uri
                      * @example https://example.com/hooks/carillon
@@ -15254,6 +15541,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    id?: unknown;
+                    secret?: unknown;
+                    failing_since?: unknown;
+                    disabled_at?: unknown;
+                    disabled_reason?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
                     /**
                      * Format: uri
                      * @example https://example.com/hooks/carillon

@@ -12,6 +12,7 @@ export function presentSummary(row: ListedTemplateRow): TemplateSummary {
     name: row.name,
     subject: row.subject,
     body: row.body,
+    design: null,
     preheader: row.preheader,
     from_name: row.from_name,
     from_email: row.from_email,

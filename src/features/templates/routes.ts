@@ -153,10 +153,10 @@ function changeRoute(parts: Parts): RouteDefinition {
     testKeys: { only: 'templates that a test key has created, and the content of drafts' },
     etag: 'checked',
     // The content of a flow may be under way; that of a campaign is changed here only while it is a draft.
-    assistants: { sends: { isLive: isOfFlow } },
+    assistants: { sends: { isLive: isOfFlow }, without: ['content_from'] },
     params: templateParams,
     body: changeTemplateBody,
-    readOnlyFields: templateReadOnlyFields,
+    readOnlyFields: templateReadOnlyFields.filter((name) => name !== 'content_from'),
     responses: { 200: { description: 'The changed template.', schema: templateResource } },
     errors: ['conflict', 'forbidden', 'invalid_transition', 'sender_not_verified'],
     async handler({ tenant, params, body, ifMatch }) {

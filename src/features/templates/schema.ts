@@ -103,8 +103,23 @@ export const createTemplateBody = z.strictObject({
 });
 export type CreateTemplateBody = z.output<typeof createTemplateBody>;
 
-/** Fields that are left out do not change. Null clears a field. */
-export const changeTemplateBody = z.strictObject({ name, ...contentShape });
+const changedFields = z.strictObject({
+  name,
+  ...contentShape,
+  content_from: z.unknown().optional().meta({
+    description:
+      'Read-only. If it is `design` and `design` is null, as in lists, the design does not change.',
+  }),
+});
+
+/**
+ * Fields that are left out do not change. Null clears a field, except for the design of a template that a client sends
+ * back as it got it from a list, where all designs are null.
+ */
+export const changeTemplateBody = changedFields.transform(
+  ({ content_from: contentFrom, design, ...others }) =>
+    design === undefined || (design === null && contentFrom === 'design') ? others : { ...others, design },
+);
 export type ChangeTemplateBody = z.output<typeof changeTemplateBody>;
 
 export const duplicateTemplateBody = z.strictObject({ name });
@@ -151,6 +166,7 @@ export const templateSummary = z
   .object({
     ...templateFields,
     body: nullableText.optional().meta({ description: 'Left out in summaries.' }),
+    design: designSchema.nullable().meta({ description: 'Null in lists; `GET /templates/{id}` shows it.' }),
   })
   .meta({ id: 'TemplateSummary' });
 export type TemplateSummary = z.input<typeof templateSummary>;

@@ -18,6 +18,12 @@ export interface Components {
    * @throws Error if a recursive schema has no id, or if two schemas have the same one
    */
   describe(schema: z.ZodType, side: Side): JsonObject;
+  /**
+   * Adds fields that a request may have although it cannot set them, to a described input and to the components that it
+   * consists of.
+   * @throws Error if one of these components is an output, too
+   */
+  addIgnored(described: JsonObject, names: readonly string[]): JsonObject;
   /** By name, in alphabetical order. */
   schemas(): Record<string, JsonObject>;
 }
@@ -146,6 +152,13 @@ function wordDefaults(schema: JsonObject): void {
   for (const inner of innerSchemas(schema)) wordDefaults(inner);
 }
 
+/**
+ * Describes fields that a request may have, but that it cannot set. They are not `readOnly`, which would forbid them in
+ * requests. Any value is allowed, since none is read.
+ */
+const ignoredFields = (names: readonly string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, { description: 'Read-only, so ignored here.' }]));
+
 /** The names of the definitions that `json` refers to. */
 function namesIn(json: JsonObject): string[] {
   const names: string[] = [];
@@ -183,6 +196,25 @@ export function createComponents(): Components {
     return found;
   }
 
+  function addIgnored(described: JsonObject, fields: readonly string[]): JsonObject {
+    if (fields.length === 0) return described;
+    if (typeof described.$ref === 'string') {
+      const id = described.$ref.slice(SCHEMAS.length);
+      if (seen.output.has(id))
+        throw new Error(`${id} is an output: its read-only fields are in the schema already`);
+      kept.set(id, addIgnored(kept.get(id) ?? {}, fields));
+      return described;
+    }
+    const copy = { ...described };
+    for (const group of ['anyOf', 'oneOf'] as const) {
+      const options = copy[group] as JsonObject[] | undefined;
+      if (options) copy[group] = options.map((option) => addIgnored(option, fields));
+    }
+    if (copy.properties !== undefined)
+      copy.properties = { ...ignoredFields(fields), ...(copy.properties as JsonObject) };
+    return copy;
+  }
+
   return {
     describe(schema, side) {
       const { root, defs } = convert(schema, side);
@@ -198,6 +230,7 @@ export function createComponents(): Components {
       }
       return redirect(root, target) as JsonObject;
     },
+    addIgnored,
     schemas: () => Object.fromEntries([...kept].sort(([one], [other]) => (one < other ? -1 : 1))),
   };
 }

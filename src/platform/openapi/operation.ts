@@ -58,7 +58,8 @@ function multipartSchema(route: RouteDefinition, fields: JsonObject): JsonObject
 
 function requestBodyOf(route: RouteDefinition, components: Components): JsonObject | null {
   if (!route.body && !route.multipart) return null;
-  const fields = route.body ? components.describe(route.body, 'input') : {};
+  const { body, readOnlyFields = [] } = route;
+  const fields = body ? components.addIgnored(components.describe(body, 'input'), readOnlyFields) : {};
   const mediaType = route.multipart ? 'multipart/form-data' : 'application/json';
   return {
     required: !route.bodyOptional,

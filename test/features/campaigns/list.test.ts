@@ -95,7 +95,7 @@ describe('the list of campaigns', () => {
     ]);
     for (const [n, row] of rows.entries()) {
       const { template, templates, ...facts } = await presentCampaign(db.database.pool, row, TEST_LIMITS);
-      const bare = ({ design: _, ...others }: typeof template) => others;
+      const bare = (shown: typeof template) => ({ ...shown, design: null });
       expect(campaigns[n]).toEqual({ ...facts, template: bare(template), templates: templates.map(bare) });
     }
   });

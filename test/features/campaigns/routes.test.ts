@@ -238,7 +238,7 @@ describe('GET /campaigns', () => {
     const { list } = await api.request('GET', `${CAMPAIGNS}?name=Filter%20me&status=draft&channel=email`);
     expect(list.map(({ id }) => Number(id))).toEqual([two, one]);
     expect(list[0]).toMatchObject({ template: content, templates: [content] });
-    expect(list[0]?.template).not.toHaveProperty('design');
+    expect(list[0]?.template).toHaveProperty('design', null);
     expect((await api.request('GET', `${CAMPAIGNS}?name=Filter%20me&status=paused`)).list).toEqual([]);
     expect((await api.request('GET', `${CAMPAIGNS}?state=paused`)).status).toBe(422);
   });

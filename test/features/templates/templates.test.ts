@@ -242,6 +242,20 @@ describe('POST /templates', () => {
 });
 
 describe('GET /templates', () => {
+  it('gives templates that can be sent back without losing their designs', async () => {
+    const { body } = await create({ name: 'back and forth', design, subject: 'Hi' });
+    const { list } = await api.request('GET', `${PATH}?name=back%20and%20forth`);
+    const path = `${PATH}/${String(body.id)}`;
+    const changed = await api.request('PATCH', path, { body: { ...list[0], subject: 'Hello' } });
+    expect([changed.status, changed.body]).toEqual([
+      200,
+      expect.objectContaining({ subject: 'Hello', design: body.design, content_from: 'design' }),
+    ]);
+    const cleared = await api.request('PATCH', path, { body: { design: null } });
+    expect([cleared.status, cleared.body.design]).toEqual([200, null]);
+    await api.request('DELETE', path);
+  });
+
   it('lists the newest first, without designs and without those of campaigns', async () => {
     const first = await create({ name: 'first', design, subject: 'Hi' });
     const second = await create({ name: 'second' });
@@ -249,7 +263,7 @@ describe('GET /templates', () => {
     const campaignId = await giveToCampaign(Number(owned.body.id), 'draft');
     const { list, headers } = await api.request('GET', PATH);
     expect(list.map(({ name }) => name)).toEqual(['second', 'first']);
-    expect(list[1]).not.toHaveProperty('design');
+    expect(list[1]).toHaveProperty('design', null);
     expect(headers.get('x-total-count')).toBe('2');
     const names = async (query: string) =>
       (await api.request('GET', `${PATH}?${query}`)).list.map(({ name }) => name);

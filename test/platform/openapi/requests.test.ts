@@ -2,14 +2,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { everyStep, proPlan } from '../../support/flow-requests.ts';
-import { createCompiler, type OpenApi } from '../../support/openapi.ts';
+import { allowInboxes } from '../../support/inboxes.ts';
+import { createCompiler, type OpenApi, resolved } from '../../support/openapi.ts';
 
 let api: TestApi;
 let document: OpenApi;
+let compile: ReturnType<typeof createCompiler>;
 
 beforeAll(async () => {
   api = await startTestApi();
+  await allowInboxes(api.database, api.accountId);
   document = (await api.request<OpenApi>('GET', '/openapi.json', { token: null })).body;
+  compile = createCompiler(document);
 });
 afterAll(() => api.close());
 
@@ -84,10 +88,59 @@ describe('the schema of a request', () => {
 
   it.each(cases)('says whether the API accepts %s', async (_rule, method, path, body, accepted) => {
     const { requestBody } = document.paths[path]?.[method.toLowerCase()] ?? {};
-    const validate = createCompiler(document)(requestBody?.content['application/json']?.schema ?? {});
+    const validate = compile(requestBody?.content['application/json']?.schema ?? {});
     const sent: unknown = JSON.parse(JSON.stringify(body));
     expect(validate(sent)).toBe(accepted);
     expect((await api.request(method, path, { body: sent })).status < 300).toBe(accepted);
+  });
+
+  /** The objects that a schema consists of. */
+  function objectsIn(schema: Record<string, unknown>): Record<string, unknown>[] {
+    const found = resolved(document, schema);
+    const options = [found.anyOf, found.oneOf].flatMap((group) => (group ?? []) as Record<string, unknown>[]);
+    return options.length > 0 ? options.flatMap(objectsIn) : [found];
+  }
+
+  it('has the read-only fields that the API takes and ignores', () => {
+    const routes = api.routes.filter(({ readOnlyFields }) => (readOnlyFields ?? []).length > 0);
+    expect(routes.length).toBeGreaterThan(25);
+    for (const { method, path, readOnlyFields } of routes) {
+      const { requestBody } = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()] ?? {};
+      for (const { properties } of objectsIn(requestBody?.content['application/json']?.schema ?? {})) {
+        const missing = readOnlyFields?.filter((name) => !Object.hasOwn(properties as object, name));
+        expect([method, path, missing]).toEqual([method, path, []]);
+      }
+    }
+  });
+
+  const content = { subject: 'Hi', body: 'Hello {{ contact.first_name }}' };
+  const filters = [{ name: 'email', predicate: 'cont', value: '@' }];
+  const resources: [path: string, method: string, created: object | null][] = [
+    ['/v1/my/account', 'PATCH', null],
+    ['/v1/my/user', 'PATCH', null],
+    ['/v1/my/brand', 'PUT', null],
+    ['/v1/my/contacts', 'PATCH', { email: 'ada@example.com', phone: '+14155550123', data: { plan: 'pro' } }],
+    ['/v1/my/lists', 'PATCH', { name: 'VIP' }],
+    ['/v1/my/segments', 'PATCH', { name: 'Known', filters }],
+    ['/v1/my/templates', 'PATCH', { name: 'Welcome', ...content }],
+    ['/v1/my/campaigns', 'PATCH', { name: 'Sale', template_attributes: content }],
+    ['/v1/my/flows', 'PATCH', { name: 'Welcome', steps: everyStep }],
+    ['/v1/my/webhooks', 'PATCH', { url: 'https://93.184.216.34/hook', events: ['email.sent'] }],
+    ['/v1/my/inboxes', 'PATCH', {}],
+  ];
+
+  it.each(resources)('lets clients send %s back by %s as they got it', async (path, method, created) => {
+    const token = api.userJwt;
+    const made = created && (await api.request('POST', path, { token, body: created }));
+    expect(made?.body.validation_errors ?? {}).toEqual({});
+    const place = made ? `${path}/${String(made.body.id)}` : path;
+    const { body } = await api.request('GET', place, { token });
+    const { requestBody } = document.paths[made ? `${path}/{id}` : path]?.[method.toLowerCase()] ?? {};
+    const validate = compile(requestBody?.content['application/json']?.schema ?? {});
+    validate(body);
+    expect(validate.errors ?? []).toEqual([]);
+    const changed = await api.request(method, place, { token, body });
+    expect([changed.status, changed.body.validation_errors ?? {}]).toEqual([200, {}]);
   });
 
   it('says that an empty file is refused', async () => {
