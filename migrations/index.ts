@@ -107,6 +107,7 @@ import * as importConsent from './0130_import_consent.ts';
 import * as importedOptOuts from './0131_imported_opt_outs.ts';
 import * as unreadReports from './0142_unread_reports.ts';
 import * as mailDates from './0143_mail_dates.ts';
+import * as raisedFunds from './0145_raised_funds.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -219,4 +220,5 @@ export const migrations = [
   importedOptOuts,
   unreadReports,
   mailDates,
+  raisedFunds,
 ];

@@ -4,6 +4,12 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { acceptRules, type LimitSettings, settingIn } from './authority.ts';
 import type { AcceptRule, CountedMessage } from './limit.ts';
 
+/**
+ * The channel on which the database notifies processes that accounts may send more, by triggers: a credit, a higher
+ * cap, another tier. The hints are the ids of the accounts.
+ */
+export const FUNDS_CHANNEL = 'funds';
+
 /** How long the figures read for an account stay valid. */
 const KNOWN_MS = 1_000;
 /**
@@ -45,6 +51,8 @@ export interface Admission {
    * let pass were not written.
    */
   forget(messages: readonly CountedMessage[]): void;
+  /** Discards what is known of accounts that may send more now. @param accountIds null: of all accounts */
+  raise(accountIds: readonly number[] | null): void;
 }
 
 /** Whether an error is the refusal of a limit. */
@@ -77,6 +85,14 @@ function take(
   return rule;
 }
 
+/** Lets what suspects have left be read again. */
+function discard(suspects: LRUCache<number, Suspect>, accountIds: Iterable<number>): void {
+  for (const id of accountIds) {
+    const suspect = suspects.peek(id);
+    if (suspect) suspect.left = undefined;
+  }
+}
+
 function refusalOf(rule: AcceptRule): AppError {
   return new AppError(rule.code, rule.message);
 }
@@ -101,13 +117,16 @@ export function createAdmission(
     perf: { now: clock },
   });
   const sql = leftSql(rules);
+  /** How often accounts were raised: what was read meanwhile may be older. */
+  let raises = 0;
 
   async function read(accountIds: number[]): Promise<void> {
     if (accountIds.length === 0) return;
+    const raisesBefore = raises;
     const { rows } = await db.query<{ id: number; left: Left }>(sql, [accountIds, JSON.stringify(settings)]);
     for (const { id, left } of rows) {
       const suspect = suspects.get(id);
-      if (suspect) Object.assign(suspect, { left, readAt: clock() });
+      if (suspect) Object.assign(suspect, { left, readAt: raises === raisesBefore ? clock() : -Infinity });
     }
   }
 
@@ -141,11 +160,14 @@ export function createAdmission(
       }
       return refused;
     },
-    forget(messages) {
-      for (const message of messages) {
-        const suspect = suspects.get(message.account_id);
-        if (suspect) suspect.left = undefined;
-      }
+    forget: (messages) =>
+      discard(
+        suspects,
+        messages.map(({ account_id: id }) => id),
+      ),
+    raise(accountIds) {
+      raises += 1;
+      discard(suspects, accountIds ?? suspects.keys());
     },
   };
 }

@@ -46,6 +46,11 @@ export interface AcceptDeps {
   tracking: TrackingDefaults;
   /** Called after each commit with the messages of the group, some of which may not have been written. */
   onQueued: (messages: readonly QueuedMessage[]) => void;
+  /**
+   * Called once with a function that must be called when accounts may send more than before.
+   * @param forget its argument is the accounts; null: perhaps all
+   */
+  watchFunds: (forget: (accountIds: readonly number[] | null) => void) => void;
 }
 
 export interface QueuedMessage {
@@ -277,7 +282,7 @@ function createGroups(ids: IdAllocator, deps: GroupDeps) {
  *
  * Submissions that arrive together become a group, written by one statement. If several submissions have the same key,
  * the first leads, and its followers replay its result. Messages of accounts that have reached a limit are left out,
- * and for one second further ones are refused without asking the database.
+ * and for one second further ones are refused without asking the database, unless the account may send more meanwhile.
  *
  * Messages that cost something form groups of their own, so that the others do not wait for locks on the accounts'
  * money. So do messages of test keys, which wait until other test messages of their accounts are counted.
@@ -289,6 +294,10 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
   const admission = createAdmission(deps.pool, deps.limits);
   const payers = createPayers(deps.pool);
   const known = new KnownRefusals();
+  deps.watchFunds((accountIds) => {
+    admission.raise(accountIds);
+    known.forget(accountIds);
+  });
   const groupDeps = { ...deps, admission, payers, known };
   const unpaidDeps = { ...groupDeps, writeGroup: createUnpaidWriter(deps) };
   const unpaid = createGroups(ids, unpaidDeps);

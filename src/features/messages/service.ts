@@ -17,6 +17,7 @@ import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
 import { findInteractions } from '../tracking/service.ts';
+import { FUNDS_CHANNEL } from '../../delivery/limits/admission.ts';
 import { createAcceptor, type QueuedMessage } from './accept.ts';
 import { createHeldMessages, type HeldBound } from './held-bound.ts';
 import { draftMessage, type MessageDraft } from './draft.ts';
@@ -199,6 +200,8 @@ function createAccept(deps: MessageServiceDeps): (tenant: Tenant, wanted: Wanted
   const accept = createAcceptor({
     ...deps,
     onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
+    watchFunds: (forget) =>
+      void deps.waker.listen(FUNDS_CHANNEL, (hints) => forget(hints && hints.map(Number))),
   });
   return async (tenant, { key, fingerprint, slow, draft: draftOf }) => {
     const kept = () => findReplay(pool, tenant, key, fingerprint);

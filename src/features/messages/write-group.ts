@@ -128,6 +128,15 @@ export class KnownRefusals {
     return (draft.test ? null : this.#byName.get(KnownRefusals.#nameOf(draft))) ?? null;
   }
 
+  /** Forgets the refusals of accounts that can pay more now. @param accountIds null: of all accounts */
+  forget(accountIds: readonly number[] | null): void {
+    if (accountIds === null) return this.#byName.clear();
+    const raised = new Set(accountIds.map(String));
+    for (const name of [...this.#byName.keys()]) {
+      if (raised.has(name.split('/', 1)[0] ?? '')) this.#byName.delete(name);
+    }
+  }
+
   add(draft: MessageDraft, error: AppError): void {
     if (error.code !== 'validation_error') this.#byName.set(KnownRefusals.#nameOf(draft), error);
   }

@@ -71,6 +71,32 @@ describe('messages of an account that a limit has refused', () => {
     expect((await admission.refuse([sms()])).size).toBe(0);
   });
 
+  it('are decided by new figures once their account may send more', async () => {
+    await balance(0);
+    const admission = open();
+    admission.suspect([email()]);
+    for (const raised of [[account.accountId], null]) {
+      await balance(0);
+      expect((await admission.refuse([email()])).size).toBe(1);
+      expect(admission.knownRefusal(email())).not.toBeNull();
+      await balance(5);
+      admission.raise(raised);
+      expect(admission.knownRefusal(email())).toBeNull();
+      expect((await admission.refuse([email()])).size).toBe(0);
+      admission.raise([account.accountId]);
+    }
+  });
+
+  it('are not decided by figures that were read before their account might send more', async () => {
+    await balance(0);
+    const admission = open();
+    admission.suspect([email()]);
+    const reading = admission.refuse([email()]);
+    admission.raise([account.accountId]);
+    await reading;
+    expect(admission.knownRefusal(email())).toBeNull();
+  });
+
   it('are written without a query first, after a minute without a refusal', async () => {
     const admission = open();
     admission.suspect([email()]);

@@ -40,7 +40,13 @@ function acceptorOf(pool: pg.Pool) {
   const counted = new Proxy(pool, {
     get: (target, name) => (name === 'query' ? query : (Reflect.get(target, name) as unknown)),
   });
-  return createAcceptor({ pool: counted, limits: TEST_LIMITS, tracking, onQueued: () => undefined });
+  return createAcceptor({
+    pool: counted,
+    limits: TEST_LIMITS,
+    tracking,
+    onQueued: () => undefined,
+    watchFunds: () => undefined,
+  });
 }
 
 function submission(

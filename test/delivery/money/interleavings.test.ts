@@ -54,6 +54,7 @@ beforeAll(async () => {
     limits: TEST_LIMITS,
     tracking: { publicUrl: null, keyId: '00000000' },
     onQueued: () => undefined,
+    watchFunds: () => undefined,
   });
 });
 afterAll(() => test.drop());

@@ -38,6 +38,7 @@ beforeEach(() => {
     limits: { sandbox_monthly_cap: CAP },
     tracking,
     onQueued: () => undefined,
+    watchFunds: () => undefined,
   });
 });
 
@@ -149,7 +150,9 @@ it('does not exceed the cap from two processes at once', async () => {
   const [account] = (await accounts(1)) as [QueuedAccount];
   const { pool } = test.database;
   const limits = { sandbox_monthly_cap: CAP };
-  const processes = times(2, () => createAcceptor({ pool, limits, tracking, onQueued: () => undefined }));
+  const processes = times(2, () =>
+    createAcceptor({ pool, limits, tracking, onQueued: () => undefined, watchFunds: () => undefined }),
+  );
   const results = await Promise.allSettled(
     times(60, (index) => (processes[index % 2] as typeof accept)(submission(account))),
   );

@@ -43,6 +43,17 @@ describe('a refusal for lack of money', () => {
     expect([known.find(draftOf(1, { test: true })), known.find(draftOf(2))]).toEqual([null, null]);
   });
 
+  it('is forgotten once its account can pay more', () => {
+    const known = new KnownRefusals();
+    const text = draftOf(1, { channel: 'sms', to_key: '+491511234567', segments: 2 });
+    const drafts = [draftOf(1), text, draftOf(11), draftOf(2)];
+    for (const draft of drafts) known.add(draft, broke);
+    known.forget([1]);
+    expect(drafts.map((draft) => known.find(draft))).toEqual([null, null, broke, broke]);
+    known.forget(null);
+    expect(drafts.map((draft) => known.find(draft))).toEqual([null, null, null, null]);
+  });
+
   it('is remembered for 10,000 accounts', () => {
     const known = new KnownRefusals();
     for (let id = 0; id <= 10_000; id += 1) known.add(draftOf(id), broke);
