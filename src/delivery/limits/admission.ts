@@ -125,8 +125,7 @@ export function createAdmission(
     const raisesBefore = raises;
     const { rows } = await db.query<{ id: number; left: Left }>(sql, [accountIds, JSON.stringify(settings)]);
     for (const { id, left } of rows) {
-      const suspect = suspects.get(id);
-      if (suspect) Object.assign(suspect, { left, readAt: raises === raisesBefore ? clock() : -Infinity });
+      Object.assign(suspects.get(id) ?? {}, { left, readAt: raises === raisesBefore ? clock() : -Infinity });
     }
   }
 
