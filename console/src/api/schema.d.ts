@@ -10268,13 +10268,10 @@ export interface operations {
                 "application/json": {
                     id?: unknown;
                     uuid?: unknown;
-                    subscribed_phone?: unknown;
-                    subscribed_email?: unknown;
                     verification_status?: unknown;
                     last_interacted_at?: unknown;
                     created_at?: unknown;
                     updated_at?: unknown;
-                    channels?: unknown;
                     first_name?: string | null;
                     last_name?: string | null;
                     email?: string;
@@ -10457,13 +10454,10 @@ export interface operations {
                 "application/json": {
                     id?: unknown;
                     uuid?: unknown;
-                    subscribed_phone?: unknown;
-                    subscribed_email?: unknown;
                     verification_status?: unknown;
                     last_interacted_at?: unknown;
                     created_at?: unknown;
                     updated_at?: unknown;
-                    channels?: unknown;
                     first_name?: string | null;
                     last_name?: string | null;
                     email?: string;

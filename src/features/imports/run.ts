@@ -21,7 +21,14 @@ import { hasAddressColumn, missingColumns, readColumns, withTimezone } from './c
 import { decideConsent, readWords } from './consent/words-of-file.ts';
 import { examplesOf } from './examples.ts';
 import { importEvents } from './events.ts';
-import { type ImportRecord, knowsConsent, type Layout, readImport, storeLayout, timezoneOf } from './model.ts';
+import {
+  type ImportRecord,
+  knowsConsent,
+  type Layout,
+  readImport,
+  storeLayout,
+  timezoneOf,
+} from './model.ts';
 import { beginImport, wakeWaiting } from './places.ts';
 import { processedRows } from './presenter.ts';
 import { chunkRows, readChunks } from './read-chunks.ts';

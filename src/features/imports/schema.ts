@@ -101,7 +101,8 @@ export const importOptions = z.strictObject({
         '`invert`. Other columns are recognized by their names.',
     }),
   update_existing: z.boolean().default(true).meta({
-    description: 'Whether rows change existing contacts. If false, such rows count as unchanged. A no still ends a subscription.',
+    description:
+      'Whether rows change existing contacts. If false, such rows count as unchanged. A no still ends a subscription.',
   }),
   subscribe: z.boolean().default(true).meta({
     description: 'Whether new contacts are subscribed. Addresses that have unsubscribed never are.',

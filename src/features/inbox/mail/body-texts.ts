@@ -117,7 +117,7 @@ function htmlFromText(text: string): string {
 /** The texts of one kind. Where there is only the other kind, it is converted. */
 function joined(groups: Iterable<TextGroup>, kind: TextKind): string {
   const other = kind === 'html' ? 'plain' : 'html';
-  const convert = kind === 'html' ? htmlFromText : textFromHtml;
+  const convert = kind === 'html' ? htmlFromText : (html: string) => textFromHtml(html);
   return [...groups]
     .flatMap((group) => (group[kind].length > 0 ? group[kind] : group[other].map(convert)))
     .join('\n');
