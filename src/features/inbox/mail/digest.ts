@@ -25,13 +25,6 @@ interface Field {
   value: string;
 }
 
-/** The header as the parser takes it: until the first line that has only CRs. */
-function headerBytes(raw: Buffer): Buffer {
-  const header = headerOf(raw);
-  const end = header.toString('latin1').search(/(?<=^|\n)\r*(?=\n|$)/);
-  return end === -1 ? header : header.subarray(0, end);
-}
-
 function fieldsIn(header: Buffer): Field[] {
   return header
     .toString('latin1')
@@ -62,7 +55,7 @@ export function mailDigest(
   raw: Buffer,
   { internetId, autoSubmitted }: Pick<ReadHeader, 'internetId' | 'autoSubmitted'>,
 ): Buffer | null {
-  const header = headerBytes(raw);
+  const header = headerOf(raw);
   const fields = fieldsIn(header);
   const hash = createHash('sha256');
   if (internetId === null) {

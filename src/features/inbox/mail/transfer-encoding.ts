@@ -1,5 +1,6 @@
 /** Decodes bodies (RFC 2045, section 6). */
 import { isUtf8 } from 'node:buffer';
+import { linesOf } from './lines.ts';
 import type { PartHeader } from './part-header.ts';
 
 const EQUALS = 0x3d;
@@ -57,26 +58,38 @@ function decodeBase64(bytes: Buffer): Buffer {
   return decoded.subarray(0, length);
 }
 
-/** Decodes one line of uuencode, which begins with its length. */
-function decodeUuLine(line: string): Buffer {
-  const codes = Buffer.from(line, 'latin1');
-  const length = ((codes[0] ?? 0) - 32) & 63;
-  const decoded = Buffer.alloc(Math.ceil(length / 3) * 3);
-  const six = (at: number) => ((codes[at] ?? 32) - 32) & 63;
+/** Decodes one line of uuencode, which begins with its length. @returns how many bytes it has written */
+function decodeUuLine(line: Buffer, target: Buffer, start: number): number {
+  const sixBits = (at: number) => ((line[at] ?? 32) - 32) & 63;
+  const length = sixBits(0);
   for (let at = 0, from = 1; at < length; at += 3, from += 4) {
-    const group = (six(from) << 18) | (six(from + 1) << 12) | (six(from + 2) << 6) | six(from + 3);
-    decoded.writeUIntBE(group, at, 3);
+    const group =
+      (sixBits(from) << 18) | (sixBits(from + 1) << 12) | (sixBits(from + 2) << 6) | sixBits(from + 3);
+    for (let byte = 0; byte < 3 && at + byte < length; byte += 1)
+      target[start + at + byte] = group >> (16 - 8 * byte);
   }
-  return decoded.subarray(0, length);
+  return length;
 }
+
+const UU_BEGIN = /^begin [0-7]{3,4} .*\r?\n/m;
+const UU_BEGIN_BYTES = 4_096;
+const UU_END = Buffer.from('end');
+const BACKTICK = 0x60;
 
 /** Decodes uuencode (POSIX, `uuencode`). A body without its first line stays as it is. */
 function decodeUu(bytes: Buffer): Buffer {
-  const lines = bytes.toString('latin1').split(/\r?\n/);
-  const first = lines.findIndex((line) => /^begin [0-7]{3,4} /.test(line));
-  if (first === -1) return bytes;
-  const end = lines.findIndex((line, index) => index > first && /^(?:`|end)?\s*$/.test(line));
-  return Buffer.concat(lines.slice(first + 1, end === -1 ? lines.length : end).map(decodeUuLine));
+  const begin = UU_BEGIN.exec(bytes.toString('latin1', 0, UU_BEGIN_BYTES));
+  if (!begin) return bytes;
+  const body = bytes.subarray(begin.index + begin[0].length);
+  // A line may say that it has more bytes than it has. What it lacks is left out.
+  const decoded = Buffer.from(new ArrayBuffer(body.length));
+  let length = 0;
+  for (const { start, end } of linesOf(body)) {
+    const line = body.subarray(start, end);
+    if (line.length === 0 || line[0] === BACKTICK || line.equals(UU_END)) break;
+    length += Math.min(decodeUuLine(line, decoded, length), line.length);
+  }
+  return decoded.subarray(0, length);
 }
 
 /** Decodes a body. Text keeps its line ends. */
