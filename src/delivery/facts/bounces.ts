@@ -111,6 +111,10 @@ function judgeByText(refusal: Refusal, text: string): RefusalVerdict {
 const namesRecipient = (text: string): boolean =>
   [words.unknown, words.disabled, words.full, words.noDomain, words.nullMx].some((each) => each.test(text));
 
+/** Whether words say that the mailbox is full, and so that it exists, whatever code its server gives. */
+const namesFull = (text: string): boolean =>
+  words.full.test(text) && !words.unknown.test(text) && !words.disabled.test(text);
+
 /** Judges a permanent refusal by its enhanced code. */
 function judgeByCode(refusal: Refusal, enhanced: string, text: string): RefusalVerdict {
   if (enhanced === '5.2.1' && words.rate.test(text)) return bounceOf(refusal, 'soft', 'other');
@@ -126,9 +130,7 @@ function judgeByRecipientCode(refusal: Refusal, enhanced: string, text: string):
   if (hard === undefined && !enhanced.endsWith('.2.2')) return null;
   // Servers also refuse a sender or a content with the code of a recipient, and no recipient is to suffer for it.
   if (words.policy.test(text) && !namesRecipient(text)) return { kind: 'rejected' };
-  // A mailbox that is full exists, whatever code its server gives.
-  const isFull = words.full.test(text) && !words.unknown.test(text) && !words.disabled.test(text);
-  return hard === undefined || isFull
+  return hard === undefined || namesFull(text)
     ? bounceOf(refusal, 'soft', 'mailbox_full')
     : bounceOf(refusal, 'hard', hard);
 }
@@ -203,7 +205,8 @@ export function refusedMailbox(reply: Omit<Refusal, 'stage'>): 'missing' | 'full
   const text = withoutAddresses(reply.text);
   if (code === '5.4.1') return words.accessDenied.test(text) ? 'missing' : null;
   if (words.policy.test(text) || (code === '5.2.1' && words.rate.test(text))) return null;
-  return hardCodes[code] === undefined ? null : 'missing';
+  if (hardCodes[code] === undefined) return null;
+  return namesFull(text) ? 'full' : 'missing';
 }
 
 /**

@@ -248,12 +248,12 @@ export function readNonStandardBounce(text: string, header: Fields): Refusal | '
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n');
-  if (isWarning(normal)) return 'warning';
   const reason = formats
     .filter((each) => each.isFrom(normal, header))
     .map((each) => each.reason(normal))
     .find((found) => found !== null && found !== '');
-  if (reason === undefined || reason === null) return null;
+  // The copy of the message may have any words, so those of a warning count only if none of a failure are there.
+  if (reason === undefined || reason === null) return isWarning(normal) ? 'warning' : null;
   const [, code, first] = WRITTEN_CODE.exec(reason) ?? BARE_CODE.exec(reason) ?? [];
   const refusal = refusalIn(reason, code ?? first ?? null);
   return { ...refusal, text: refusal.code === null ? reason : refusal.text };

@@ -194,6 +194,9 @@ describe('a status that a report adds to a reply', () => {
     ['soft blocked, not counted', '5.1.1', '550 5.7.1 Message refused'],
     ['hard no_such_mailbox', '5.7.1', '550 5.1.1 User unknown'],
     ['soft mailbox_full', '5.1.1', '552 5.2.2 Mailbox full'],
+    ['soft mailbox_full', '5.1.1', '550 5.1.1 Mailbox is over quota'],
+    ['soft mailbox_full', '5.2.1', '550 5.2.1 Mailbox full'],
+    ['hard no_such_mailbox', '5.1.1', '550 5.1.1 User unknown or mailbox full'],
     // A status without a code in the reply decides.
     ['hard no_such_mailbox', '5.1.1', '550 rejected'],
     ['hard no_such_mailbox', '5.1.1', 'nonsense'],

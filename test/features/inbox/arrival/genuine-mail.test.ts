@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import type { MailListener } from '../../../../src/delivery/inbound/listener.ts';
 import { type InboundLoop, startInboundLoop } from '../../../../src/features/inbox/arrival/loop.ts';
@@ -107,8 +107,9 @@ async function send(mail: string, ip = GENUINE): Promise<void> {
   await untilRead();
 }
 
-async function post(mail: string): Promise<void> {
-  const query = `from=ann@example.net&to=${inbox}&ip=${GENUINE}`;
+/** Posts a mail from `ann@example.net`, and waits until it is read. */
+async function post(mail: string, ip = GENUINE): Promise<void> {
+  const query = `from=ann@example.net&to=${inbox}&ip=${ip}&helo=mx.example.net`;
   const response = await fetch(`${api.baseUrl}/inbound/${TOKEN}?${query}`, { method: 'POST', body: mail });
   expect(response.status).toBe(200);
   await untilRead();
@@ -149,43 +150,49 @@ const senders = [
 ] as const;
 const fields = 'From: Ann <ann@example.net>\r\nDate: Fri, 27 Nov 2026 10:00:00 +0000\r\n';
 
-it.each([
-  ['one Message-ID', 'Message-ID: <alarm@device>\r\n'],
-  ['no Message-ID', ''],
-])('shows each of the alarms of a device that has %s', async (_what, id) => {
-  for (const subject of ['Door', 'Fire', 'Fire'])
-    await send(`${fields}${id}Subject: ${subject}\r\n\r\nAlarm\r\n`);
-  expect(await shown()).toEqual([
-    { subject: 'Door', aligned: true, repeated: 0 },
-    { subject: 'Fire', aligned: true, repeated: 1 },
-  ]);
-});
+// What is decided about repeated mail holds on each way.
+describe.each([
+  ['SMTP', send],
+  ['HTTP', post],
+])('by %s', (_way, deliver) => {
+  it.each([
+    ['one Message-ID', 'Message-ID: <alarm@device>\r\n'],
+    ['no Message-ID', ''],
+  ])('shows each of the alarms of a device that has %s', async (_what, id) => {
+    for (const subject of ['Door', 'Fire', 'Fire'])
+      await deliver(`${fields}${id}Subject: ${subject}\r\n\r\nAlarm\r\n`);
+    expect(await shown()).toEqual([
+      { subject: 'Door', aligned: true, repeated: 0 },
+      { subject: 'Fire', aligned: true, repeated: 1 },
+    ]);
+  });
 
-it('shows equal mails that nothing dates', async () => {
-  for (let n = 0; n < 2; n += 1) await send('From: ann@example.net\r\nSubject: Door\r\n\r\nAlarm\r\n');
-  expect(await shown()).toHaveLength(2);
-});
+  it('shows equal mails that nothing dates', async () => {
+    for (let n = 0; n < 2; n += 1) await deliver('From: ann@example.net\r\nSubject: Door\r\n\r\nAlarm\r\n');
+    expect(await shown()).toHaveLength(2);
+  });
 
-it('shows the true mail although copies with other addresses and without authentication arrive first', async () => {
-  const mail = (more = '') =>
-    `${fields}Message-ID: <1@example.net>\r\nSubject: Order\r\n${more}\r\nPlease send it.\r\n`;
-  await send(mail('Reply-To: eve@example.org\r\n').replace('Order', 'Urgent'), ATTACKER);
-  await send(mail(), ATTACKER);
-  await send(mail());
-  await send(mail(), ATTACKER);
-  expect(await shown()).toEqual([
-    { subject: 'Urgent', aligned: false, repeated: 0 },
-    { subject: 'Order', aligned: false, repeated: 1 },
-    { subject: 'Order', aligned: true, repeated: 0 },
-  ]);
-});
+  it('shows the true mail although copies with other addresses and without authentication arrive first', async () => {
+    const mail = (more = '') =>
+      `${fields}Message-ID: <1@example.net>\r\nSubject: Order\r\n${more}\r\nPlease send it.\r\n`;
+    await deliver(mail('Reply-To: eve@example.org\r\n').replace('Order', 'Urgent'), ATTACKER);
+    await deliver(mail(), ATTACKER);
+    await deliver(mail());
+    await deliver(mail(), ATTACKER);
+    expect(await shown()).toEqual([
+      { subject: 'Urgent', aligned: false, repeated: 0 },
+      { subject: 'Order', aligned: false, repeated: 1 },
+      { subject: 'Order', aligned: true, repeated: 0 },
+    ]);
+  });
 
-it('shows a mail without authentication although a copy with another subject arrives first', async () => {
-  const mail = (subject: string) =>
-    `${fields}Message-ID: <2@example.net>\r\nSubject: ${subject}\r\n\r\nHello\r\n`;
-  await send(mail('Buy'), ATTACKER);
-  await send(mail('Hello'), '203.0.113.9');
-  expect((await shown()).map(({ subject }) => subject)).toEqual(['Buy', 'Hello']);
+  it('shows a mail without authentication although a copy with another subject arrives first', async () => {
+    const mail = (subject: string) =>
+      `${fields}Message-ID: <2@example.net>\r\nSubject: ${subject}\r\n\r\nHello\r\n`;
+    await deliver(mail('Buy'), ATTACKER);
+    await deliver(mail('Hello'), '203.0.113.9');
+    expect((await shown()).map(({ subject }) => subject)).toEqual(['Buy', 'Hello']);
+  });
 });
 
 it('counts a mail that arrives by SMTP and over HTTP, through different servers', async () => {

@@ -238,7 +238,12 @@ describe('a reply without an inbox', () => {
     ]);
   });
 
-  it.each([vacation, autoReply('X-Autoreply: yes\n')])('that is automatic is only logged', async (data) => {
+  it.each([
+    vacation,
+    autoReply('X-Autoreply: yes\n'),
+    autoReply('Auto-Submitted: auto-generated\nX-Auto-Response-Suppress: All\n'),
+    autoReply('X-Apple-Action: VACATION\n'),
+  ])('that is automatic is only logged', async (data) => {
     await deliver(listener.port, { to: returnPathOf(await sent()), data });
     expect(await listOperatorMails(test.database.pool)).toEqual([]);
   });
