@@ -5322,6 +5322,7 @@ export interface components {
                 channel: "email" | "sms";
                 subscribed: boolean;
                 source: string | null;
+                import_id: number | null;
             } | null;
         };
         TrackEvent: {

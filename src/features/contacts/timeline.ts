@@ -61,7 +61,8 @@ export const timelineItem = z
         source: z
           .string()
           .nullable()
-          .meta({ description: 'The source of the change, such as `api` or `one_click`.' }),
+          .meta({ description: 'The source of the change, such as `api`, `one_click` or `import`.' }),
+        import_id: z.int().nullable().meta({ description: 'The import whose file says so.' }),
       })
       .nullable(),
   })
@@ -102,12 +103,13 @@ const eventsSql = (rest: string) => `
 /** A channel whose subscription never changed has no row: its opt-in is in the contact's row. */
 const subscriptionsSql = `
   from owner o cross join lateral (
-    select s.id, s.channel, s.subscribed, s.source, s.created_at from contact_subscriptions s where s.contact_id = o.id
+    select s.id, s.channel, s.subscribed, s.source, s.import_id, s.created_at from contact_subscriptions s
+    where s.contact_id = o.id
     union all
-    select 2 * o.id, 'email', true, o.email_opt_in_source, o.email_opt_in_at where o.email_opt_in_at is not null
+    select 2 * o.id, 'email', true, o.email_opt_in_source, null, o.email_opt_in_at where o.email_opt_in_at is not null
       and not exists (select 1 from contact_subscriptions s where s.contact_id = o.id and s.channel = 'email')
     union all
-    select 2 * o.id + 1, 'sms', true, o.phone_opt_in_source, o.phone_opt_in_at where o.phone_opt_in_at is not null
+    select 2 * o.id + 1, 'sms', true, o.phone_opt_in_source, null, o.phone_opt_in_at where o.phone_opt_in_at is not null
       and not exists (select 1 from contact_subscriptions s where s.contact_id = o.id and s.channel = 'sms')
   ) s where s.created_at < coalesce($3::timestamptz, 'infinity')`;
 
@@ -134,7 +136,7 @@ const pageSql = `${ownerSql}
     (select 'message', m.id, m.created_at, null ${messagesSql('order by m.id desc limit $4')})
     union all
     (select 'subscription', s.id, s.created_at, jsonb_build_object(
-       'channel', s.channel, 'subscribed', s.subscribed, 'source', s.source) ${subscriptionsSql}
+       'channel', s.channel, 'subscribed', s.subscribed, 'source', s.source, 'import_id', s.import_id) ${subscriptionsSql}
      order by s.created_at desc limit $4)
     order by at desc, type, id desc limit $5 offset $6
   ) t order by t.at desc, t.type, t.id desc`;

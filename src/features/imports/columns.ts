@@ -150,6 +150,17 @@ function mappedConsent(to: Exclude<MappedTo, null>): ConsentUse | null {
   };
 }
 
+/** Returns the columns that are mapped to fields that rows of the resource do not have. */
+export function unknownTargets(kind: ImportKind, mapping: Readonly<Record<string, MappedTo>>): string[] {
+  const knows = (to: MappedTo) => {
+    if (to === null) return true;
+    const field = typeof to === 'string' ? to : to.field;
+    if (Object.hasOwn(consentFields, field) || field.startsWith('data.')) return kind === 'contacts';
+    return fieldsOf[kind].includes(field as ColumnField);
+  };
+  return Object.entries(mapping).flatMap(([name, to]) => (knows(to) ? [] : [name]));
+}
+
 /** Returns the names in the mapping that are not those of columns. */
 export function missingColumns(
   header: readonly string[],

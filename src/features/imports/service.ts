@@ -8,7 +8,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { RemovalStep } from '../contacts/service.ts';
 import { requireLists } from '../lists/service.ts';
-import { ERROR_COLUMN, missingColumns } from './columns.ts';
+import { ERROR_COLUMN, missingColumns, unknownTargets } from './columns.ts';
 import {
   cancelImport,
   clearExamplesOf,
@@ -98,6 +98,17 @@ export interface ImportFile {
   bytes: number;
 }
 
+/** Refuses options that the resource has no use for. */
+function requireUsable({ resource, options }: CreateImportBody): void {
+  const wrong = unknownTargets(resource, options.mapping);
+  const errors = Object.fromEntries(
+    wrong.map((name) => [`options.mapping.${name}`, [`rows of ${resource} have no such field`]]),
+  );
+  if (resource === 'suppressions' && options.status !== null)
+    errors['options.status'] = ['is only for contacts'];
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
 /**
  * Accepts an import whose file has been stored. Wake `outbox` after the commit.
  * @throws AppError validation_error for lists of another brand, or if other files have used up the quota meanwhile;
@@ -110,6 +121,7 @@ export async function createImport(
   file: ImportFile,
   { publicUrl, quotaBytes }: { publicUrl: string; quotaBytes: number },
 ): Promise<Import> {
+  requireUsable(body);
   await requireLists(trx, tenant.brandId, body.options.list_ids, { field: 'options.list_ids' });
   if ((await countUnfinished(trx, tenant.accountId)) >= MAX_UNFINISHED) {
     throw new AppError(

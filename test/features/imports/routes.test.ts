@@ -52,6 +52,14 @@ describe('POST /imports', () => {
     ['options.mapping."a\\u0000b"', { file, options: { mapping: { 'a\0b': 'email' } } }],
     ['options.mapping.name', { file, options: { mapping: { name: 'data.\ud83d' } } }],
     ['options.subscribe', { file, options: { subscribe: 'yes' } }],
+    ['options.status', { file, options: { status: 'subscribed' } }],
+    ['options.status', { file, resource: 'suppressions', options: { status: 'unsubscribed' } }],
+    ['options.mapping.email', { file, options: { mapping: { email: 'reason' } } }],
+    [
+      'options.mapping.email',
+      { file, resource: 'suppressions', options: { mapping: { email: 'subscribed' } } },
+    ],
+    ['options.mapping.Nickname', { file, options: { mapping: { Nickname: 'data.nick' } } }],
   ])('refuses an invalid %s and keeps no file', async (field, given) => {
     const response = await postImport(api, given);
     expect([response.status, fieldsOf(response)]).toEqual([422, [field]]);

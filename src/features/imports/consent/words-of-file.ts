@@ -68,7 +68,9 @@ export async function readWords(
   return { words, first };
 }
 
-const shown = (text: string) => `"${text.slice(0, MAX_LENGTH).toWellFormed()}"`;
+/** Messages are kept for longer than addresses may be. */
+const shown = (text: string) =>
+  text.includes('@') ? 'an address' : `"${text.slice(0, MAX_LENGTH).toWellFormed()}"`;
 const cellsOf = ({ texts }: Words) => [...texts].map((text) => unguardCell(text).trim()).filter(Boolean);
 
 /** Decides the use of a column with an ambiguous heading, such as `status`. */

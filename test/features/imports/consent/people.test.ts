@@ -170,12 +170,22 @@ describe('a contact that is known', () => {
       { subscribed: true, source: 'api', import_id: null },
       { subscribed: false, source: 'import', import_id: done.id },
     ]);
+    const timeline = await api.request('GET', `/v1/my/contacts/${id}/timeline`);
+    expect(timeline.list[0]).toMatchObject({ subscription: { source: 'import', import_id: done.id } });
     const ledger = await api.database.pool.query(
       `select source, import_id, opted_out_at <= now() as past from opt_outs where import_id is not null`,
     );
     expect(ledger.rows).toEqual([{ source: 'import', import_id: done.id, past: true }]);
     await imported('Email,Subscribed\nin@a.test,yes\nout@a.test,yes\n');
     expect(await people()).toEqual({ in: false, out: false });
+  });
+
+  it('loses it by a no of another address of the same recipient, if tags do not count', async () => {
+    await known('a+news@a.test');
+    await known('b+news@a.test');
+    const { body } = await postImport(api, { file: 'email,subscribed\na+shop@a.test,no\nb@a.test,never\n' });
+    await runToEnd(api, body.id, { consent: { keyring, plusAddresses: true } });
+    expect(await people()).toEqual({ 'a+news': false, 'a+shop': false, b: false, 'b+news': true });
   });
 
   it('loses it without other changes, too, even with update_existing: false', async () => {
