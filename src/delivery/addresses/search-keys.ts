@@ -20,9 +20,10 @@ const NORTH_AMERICAN_DIGITS = 10;
 
 /**
  * What people dial before the national number (ITU-T, "Dialling procedures"): `0` in most countries, `06` in Hungary,
- * `1` in North America, `8` in Russia, Kazakhstan, Belarus and Lithuania. In Italy the zero is a part of the number.
+ * `1` in North America, `8` in Russia, Kazakhstan and Lithuania, `80` in Belarus. In Italy the zero is a part of the
+ * number.
  */
-const trunkPrefixes = [/^0+/, /^06/, /^[18](?=[0-9]{10}$)/, /^8(?=[0-9]{8,9}$)/];
+const trunkPrefixes = [/^0+/, /^06/, /^[18](?=[0-9]{10}$)/, /^8(?=[0-9]{8,9}$)/, /^80(?=[0-9]{9}$)/];
 
 /**
  * Reads the digits of a number or of a part of one: with its `+` if the country code is included. `00` and, in North
@@ -55,9 +56,13 @@ function keysOfNational(digits: string): string[] {
   const written = withoutTrunkPrefix(digits).flatMap((national) =>
     callingCodes.flatMap((code) => (isPossible(national, code) ? [`+${code}${national}`] : [])),
   );
-  // The plus may be missing, as in `4930123456`.
-  const international = readPhone(`+${digits}`, null);
-  return 'error' in international ? written : [international.e164, ...written];
+  const others = [
+    // The plus may be missing, as in `4930123456`.
+    readPhone(`+${digits}`, null),
+    // Mobile numbers of Argentina have a `15` within, and a `9` after the country code instead.
+    ...(digits.includes('15') ? [readPhone(digits, 'AR')] : []),
+  ];
+  return [...new Set([...others.flatMap((phone) => ('error' in phone ? [] : phone.e164)), ...written])];
 }
 
 /**

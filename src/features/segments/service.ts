@@ -26,6 +26,7 @@ export {
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';
 export { type ContactInMemory, isPresent, matches, valueAt } from './memory.ts';
 export { type Filter, filterShape, parseFilters, type Problem } from './parse.ts';
+export { keysOfName } from './name-path.ts';
 export { withStepIds } from './step-names.ts';
 export { unrenderedProblems } from './unrendered.ts';
 export type { SqlCondition } from './sql.ts';

@@ -1,5 +1,7 @@
 // An address is found however people type it.
 import { describe, expect, it } from '@jest/globals';
+import examples from 'libphonenumber-js/examples.mobile.json';
+import { getCountries, getExampleNumber } from 'libphonenumber-js/min';
 import {
   emailKeys,
   emailParts,
@@ -37,6 +39,19 @@ describe('phone numbers', () => {
   ];
   it.each(cases)('%s may be %s', (text, key) => {
     expect(phoneKeys(text)).toContain(key);
+  });
+
+  // Google's libphonenumber has an example of each country, and how it is written there.
+  it.each(getCountries())('of %s are found in national and international form', (country) => {
+    const example = getExampleNumber(country, examples);
+    if (!example) throw new Error(`no example for ${country}`);
+    const digits = example.number.slice(1);
+    const forms = [example.number, digits, `00${digits}`, example.formatInternational(), example.getURI()];
+    // Numbers of four digits are too short to be looked for in all countries.
+    const national = [example.formatNational(), example.nationalNumber];
+    if (example.nationalNumber.length > 4) forms.push(...national);
+    for (const form of forms)
+      expect([form, phoneKeys(form)]).toEqual([form, expect.arrayContaining([example.number])]);
   });
 
   it('is one number if it has its country code', () => {

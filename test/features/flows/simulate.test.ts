@@ -255,6 +255,16 @@ describe('POST /flows/{id}/simulate', () => {
     }
   });
 
+  it('waits until the time in a field whose key has a dot', async () => {
+    contactId = await insertContact({ email: 'dot@example.com', data: { 'trial.ends': '2026-04-01' } });
+    for (const field of [String.raw`data.trial\.ends`, 'data["trial.ends"]']) {
+      const steps: Step[] = [{ type: 'wait', id: 1, until: { field } }];
+      expect((await simulate(steps)).path[0]).toMatchObject({ left_at: '2026-04-01T00:00:00.000Z' });
+      const body = { name: 'Trial', steps };
+      expect((await api.request('POST', '/v1/my/flows', { body })).status).toBe(201);
+    }
+  });
+
   it('looks ten years ahead and no further', async () => {
     contactId = await insertContact({
       email: 'far@example.com',

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { timeIn } from '../../../platform/input/times.ts';
-import { isPresent, valueAt } from '../../segments/service.ts';
+import { isPresent, keysOfName, valueAt } from '../../segments/service.ts';
 import { type FilterScope, flowMatches } from '../filters.ts';
 import type { RunContext, Unreadable } from './interpreter.ts';
 import { contactTimezone } from './times.ts';
@@ -57,7 +57,7 @@ export function readDataTime(value: unknown, zone: string | null): Date | Unread
 
 /** Reads a field that contains a time. @param field `data.<path>`, or the name of a column */
 function timeOfField(contact: ContactTimes, field: string): Date | Unreadable | null {
-  const [first, ...names] = field.split('.');
+  const [first, ...names] = keysOfName(field) ?? [];
   if (first === 'data' && names.length > 0) {
     return readDataTime(valueAt(contact.data, names), contact.brand_timezone);
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
 import { isTimeZone } from '../../../platform/input/time-zones.ts';
-import { timeColumns } from '../../segments/service.ts';
+import { keysOfName, timeColumns } from '../../segments/service.ts';
 import type { Move, RunContext, Unreadable } from '../run/interpreter.ts';
 import { isLocalTime, nextLocalTime } from '../run/times.ts';
 import { MAX_WAIT_SECONDS, presentedFields, seconds, stepShape } from './shapes.ts';
@@ -56,7 +56,7 @@ const localTimeShape = z
 
 function isTimeField(field: string): boolean {
   if ((timeColumns as readonly string[]).includes(field)) return true;
-  const [first, ...names] = field.split('.');
+  const [first, ...names] = keysOfName(field) ?? [];
   return (
     first === 'data' &&
     names.length > 0 &&
