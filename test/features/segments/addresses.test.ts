@@ -166,7 +166,7 @@ describe('lists', () => {
   });
 });
 
-it('keeps a campaign from people who are excluded in another spelling', async () => {
+it('excludes people whom another segment names in another spelling', async () => {
   const { body: segment } = await send('POST', '/segments', {
     name: 'Never',
     filters: [{ name: 'email', predicate: 'in', value: ['ex.y@b.test', 'jörg@bücher.test'] }],
