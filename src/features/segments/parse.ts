@@ -280,11 +280,7 @@ function parseEngaged(
 export const namesCampaign = (value: unknown): value is { campaign_id: unknown } =>
   typeof value === 'object' && value !== null && 'campaign_id' in value;
 
-function parseActivity(
-  filter: Filter,
-  at: Path,
-  { flow, report }: Omit<Parsing, 'strict'>,
-): Condition | undefined {
+function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Condition | undefined {
   const { name, value } = filter;
   const event = name.startsWith('event.') ? name.slice('event.'.length) : null;
   if (event !== null && !EVENT_NAME.test(event)) {
@@ -304,13 +300,13 @@ function parseActivity(
 }
 
 /** Parses filters and counts them. */
-class Parser {
+class Parser implements Parsing {
   readonly problems: Problem[] = [];
   private count = 0;
-  private readonly flow: FlowNames | null;
-  private readonly strict: boolean;
+  readonly flow: FlowNames | null;
+  readonly strict: boolean;
 
-  private readonly report: Report = (path, message) => {
+  readonly report: Report = (path, message) => {
     this.problems.push({ path, message });
   };
 
@@ -368,9 +364,9 @@ class Parser {
         return parseMembership(filter, kind, at, this.report);
       case 'event':
       case 'engagement':
-        return parseActivity(filter, at, { flow: this.flow, report: this.report });
+        return parseActivity(filter, at, this);
       default:
-        return parseValue(filter, kind, at, { flow: this.flow, report: this.report, strict: this.strict });
+        return parseValue(filter, kind, at, this);
     }
   }
 }
