@@ -105,6 +105,7 @@ import * as flowMasks from './0128_flow_masks.ts';
 import * as indexesOfStoredMail from './0129_indexes_of_stored_mail.ts';
 import * as importConsent from './0130_import_consent.ts';
 import * as importedOptOuts from './0131_imported_opt_outs.ts';
+import * as comparedFilters from './0135_compared_filters.ts';
 import * as unreadReports from './0142_unread_reports.ts';
 import * as mailDates from './0143_mail_dates.ts';
 import * as raisedFunds from './0145_raised_funds.ts';
@@ -218,6 +219,7 @@ export const migrations = [
   indexesOfStoredMail,
   importConsent,
   importedOptOuts,
+  comparedFilters,
   unreadReports,
   mailDates,
   raisedFunds,

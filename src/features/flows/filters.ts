@@ -11,6 +11,7 @@ import {
   fold,
   type FlowNames,
   loadConditions,
+  type Operand,
   parseFilters,
   type Problem,
   type SimulatedChanges,
@@ -58,6 +59,9 @@ export function flowFilterProblems(filters: readonly unknown[], where: FlowNames
   ];
 }
 
+const stepOf = (operand: Operand): number[] =>
+  'of' in operand && typeof operand.of === 'object' ? [operand.of.step] : [];
+
 function stepsIn(conditions: readonly Condition[]): number[] {
   return conditions.flatMap((condition) => {
     switch (condition.type) {
@@ -68,10 +72,10 @@ function stepsIn(conditions: readonly Condition[]): number[] {
         return stepsIn([condition.part]);
       case 'engaged':
         return [condition.step];
-      case 'value': {
-        const { operand } = condition;
-        return 'of' in operand && typeof operand.of === 'object' ? [operand.of.step] : [];
-      }
+      case 'value':
+        return stepOf(condition.operand);
+      case 'compared':
+        return [...stepOf(condition.operand), ...stepOf(condition.from)];
       default:
         return [];
     }

@@ -116,7 +116,11 @@ const readableFilters = z
   .array(z.unknown())
   .max(MAX_FILTERS)
   .superRefine((given, context) => {
-    for (const { path, message } of flowFilterProblems(given, { steps: new Map(), received: false })) {
+    for (const { path, message } of flowFilterProblems(given, {
+      steps: new Map(),
+      received: false,
+      compares: false,
+    })) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
     if (Buffer.byteLength(JSON.stringify(given)) > MAX_FILTER_BYTES) {

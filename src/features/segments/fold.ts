@@ -1,3 +1,4 @@
+import { compareWith } from './compare.ts';
 import { before, type Condition, type RunValues, type StepEngagement } from './language.ts';
 import { testPasses, valueAt } from './memory.ts';
 
@@ -64,6 +65,12 @@ function foldValue(condition: Condition & { type: 'value' }, values: KnownValues
   return constant(testPasses(valueAt(object, operand.path), test, values.asOf));
 }
 
+function foldCompared(condition: Condition & { type: 'compared' }, values: KnownValues): Condition {
+  const { of, path } = condition.from;
+  const made = compareWith(condition, valueAt(values.valuesOf(of), path));
+  return made ? fold(made, values) : constant(false);
+}
+
 /**
  * Replaces what only a flow run knows by constants.
  * @returns a condition for `matches` or SQL, as short as the constants make it
@@ -80,6 +87,8 @@ export function fold(condition: Condition, values: KnownValues): Condition {
     }
     case 'value':
       return foldValue(condition, values);
+    case 'compared':
+      return foldCompared(condition, values);
     case 'list':
       return values.changes ? foldLists(condition.ids, values.changes.lists) : condition;
     case 'did':

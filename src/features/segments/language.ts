@@ -135,6 +135,9 @@ export type Operand =
  */
 export type RunValues = 'trigger' | 'received' | { step: number };
 
+/** A value of a flow run. */
+export type RunOperand = Extract<Operand, { of: RunValues }>;
+
 /** How a filter names a step: by its id or, in a request, by its `ref`. */
 export type StepName = number | string;
 
@@ -147,6 +150,8 @@ export interface FlowNames {
   steps: ReadonlyMap<StepName, string> | null;
   /** Whether the step receives an event, so that `received.<path>` has a value. */
   received: boolean;
+  /** False: the filters are those of a trigger, which compare with no value of the run. */
+  compares?: false;
 }
 
 export type Order = 'gt' | 'gteq' | 'lt' | 'lteq';
@@ -186,6 +191,8 @@ export type Condition =
   | { type: 'all' | 'any'; parts: readonly Condition[] }
   | { type: 'not'; part: Condition }
   | { type: 'value'; operand: Operand; test: Test }
+  /** Only in flows: the test compares with a value of the run, and is made when the value is known. */
+  | { type: 'compared'; operand: Operand; predicate: Predicate; from: RunOperand }
   | { type: 'list'; ids: readonly number[] }
   | { type: 'segment'; ids: readonly number[] }
   | { type: 'did'; activity: Activity; atLeast: number; within: Period | null }

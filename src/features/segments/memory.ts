@@ -146,6 +146,7 @@ function holds(condition: Condition, contact: ContactInMemory): boolean {
       return contact.count(condition.activity, since) >= condition.atLeast;
     }
     case 'engaged':
+    case 'compared':
       throw new Error('values of a flow run must be folded first');
   }
 }

@@ -16,12 +16,14 @@ import {
   type Predicate,
   predicates,
   predicatesOf,
+  type RunOperand,
   statuses,
   type Test,
 } from './language.ts';
 import { addressTests, isAddress } from './addresses.ts';
 import { containsJsonTests, equalJsonTests } from './json-tests.ts';
 import { keysOfName } from './name-path.ts';
+import { checkCompared, flowRoots, namesRunValue } from './run-values.ts';
 import { checkStep, idOf, namesStep, STEP_NAME } from './step-names.ts';
 import {
   MAX_ITEMS,
@@ -75,8 +77,6 @@ const plainNames = [
   'any',
   'all',
 ];
-
-const flowRoots = ['trigger', 'received', 'step'];
 
 function kindOf(name: string, flow: FlowNames | null): NameKind | null {
   if (Object.hasOwn(columnKinds, name)) return columnKinds[name as ColumnName];
@@ -177,10 +177,10 @@ function comparisonTest(order: Order | 'between', { kind, value, path, report }:
     : ({ type: 'time', match: 'compare', comparison } as Test);
 }
 
-const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 'ends' } as const;
+export const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 'ends' } as const;
 
 /** @returns tests, of which at least one must pass; undefined after a report */
-function testsOf(reading: Reading): Test[] | undefined {
+export function testsOf(reading: Reading): Test[] | undefined {
   const { column, predicate, value, path, report } = reading;
   const ofAddress = isAddress(column) ? addressTests({ ...reading, column }) : null;
   if (ofAddress !== null) return ofAddress;
@@ -242,9 +242,22 @@ function parseValue(
 ): Condition | undefined {
   const { name, predicate, value } = filter;
   const operand = operandOf(name, flow, [...at, 'name'], report);
+  if (flow && namesRunValue(value)) {
+    const from = checkCompared(flow, predicate, value, at, report);
+    const source = from === undefined ? undefined : operandOf(from, flow, [...at, 'value', 'from'], report);
+    return operand && source && isOfRun(source)
+      ? { type: 'compared', operand, predicate, from: source }
+      : undefined;
+  }
   const column = operand && 'column' in operand ? operand.column : null;
   const tests = testsOf({ kind, column, predicate, value, path: [...at, 'value'], report, strict });
   if (!operand || !tests) return undefined;
+  return conditionOf(operand, tests);
+}
+
+const isOfRun = (operand: Operand): operand is RunOperand => 'of' in operand;
+
+export function conditionOf(operand: Operand, tests: readonly Test[]): Condition | undefined {
   const [first, ...more] = tests.map((test): Condition => ({ type: 'value', operand, test }));
   return first && more.length > 0 ? { type: 'any', parts: [first, ...more] } : first;
 }

@@ -19,6 +19,7 @@ export {
   type FlowNames,
   MAX_DEPTH,
   MAX_FILTERS,
+  type Operand,
   STEP_REF,
   type StepName,
   timeColumns,

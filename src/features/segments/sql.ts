@@ -151,6 +151,7 @@ class SqlWriter {
       case 'did':
         return this.did(condition);
       case 'engaged':
+      case 'compared':
         throw new Error('values of a flow run must be folded first');
     }
   }

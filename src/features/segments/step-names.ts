@@ -1,6 +1,7 @@
 /** How filters of flows name steps: by id, or by the ref of a step that has no id yet. */
 import type { FlowNames, StepName } from './language.ts';
 import type { Filter } from './parse.ts';
+import { namesRunValue } from './run-values.ts';
 import type { Path, Report } from './values.ts';
 
 /** Its second group is an id, its third a ref. */
@@ -35,6 +36,11 @@ export function checkStep(
 export const namesStep = (value: unknown): value is { step: unknown } =>
   typeof value === 'object' && value !== null && 'step' in value;
 
+function nameWithId(name: string, ids: ReadonlyMap<string, number>): string {
+  const [, prefix, , ref, rest] = STEP_NAME.exec(name) ?? [];
+  return ref === undefined ? name : `${prefix}${ids.get(ref)}.${rest}`;
+}
+
 /**
  * Replaces the refs of steps by ids in the filters of a flow, which were parsed without problems.
  * @param ids by ref
@@ -49,7 +55,7 @@ export function withStepIds(
     if (namesStep(value) && typeof value.step === 'string') {
       return { ...filter, value: { ...value, step: ids.get(value.step) } };
     }
-    const [, prefix, , ref, rest] = STEP_NAME.exec(name) ?? [];
-    return ref === undefined ? filter : { ...filter, name: `${prefix}${ids.get(ref)}.${rest}` };
+    const from = namesRunValue(value) && { value: { from: nameWithId(String(value.from), ids) } };
+    return { ...filter, name: nameWithId(name, ids), ...from };
   });
 }

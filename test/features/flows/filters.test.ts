@@ -52,6 +52,18 @@ describe('the filters of a flow', () => {
     expect(problemsOf(filter('received.total', 'gteq', 5), true)).toEqual([]);
   });
 
+  it('may compare with a value of the run', () => {
+    for (const one of [
+      filter('received.cart_id', 'eq', { from: 'trigger.cart_id' }),
+      filter('received.total', 'gt', { from: 'step.3.body.limit' }),
+      filter('data.plan', 'not_in', { from: 'received.plans' }),
+      filter('email', 'eq', { from: 'trigger.email' }),
+      { name: 'any', predicate: 'or', value: [filter('data.a', 'cont', { from: 'trigger.a' })] },
+    ]) {
+      expect([one, problemsOf(one, true)]).toEqual([one, []]);
+    }
+  });
+
   it.each([
     [filter('trigger.'), '0.name', 'must name a key of trigger, such as trigger.plan'],
     [filter('trigger'), '0.name', expect.stringContaining('is not a known name')],
@@ -76,6 +88,33 @@ describe('the filters of a flow', () => {
     [filter('email_opened', 'did', { step: 'x' }), '0.value.step', expect.any(String)],
     [filter('email_opened', 'did', { step: 4, campaign_id: 7 }), '0.value.campaign_id', expect.any(String)],
     [filter('trigger.a', 'did'), '0.predicate', expect.stringContaining('must be one of eq,')],
+    [
+      filter('data.a', 'eq', { from: 'trigger.' }),
+      '0.value.from',
+      expect.stringContaining('must name a key'),
+    ],
+    [
+      filter('data.a', 'eq', { from: 'data.b' }),
+      '0.value.from',
+      expect.stringContaining('a value of the run'),
+    ],
+    [filter('data.a', 'eq', { from: 7 }), '0.value.from', expect.stringContaining('a value of the run')],
+    [
+      filter('data.a', 'eq', { from: 'received.b' }),
+      '0.value.from',
+      expect.stringContaining('wait_for_event'),
+    ],
+    [
+      filter('data.a', 'eq', { from: 'step.9.body' }),
+      '0.value.from',
+      expect.stringContaining('names step 9'),
+    ],
+    [filter('data.a', 'eq', { from: 'trigger.a', to: 1 }), '0.value', 'may only have the field from'],
+    [
+      filter('data.a', 'between', { from: 'trigger.a' }),
+      '0.predicate',
+      expect.stringContaining('to compare with a value of the run'),
+    ],
   ])('are refused with the path of the problem: %j', (one, path, message) => {
     expect(problemsOf(one)).toEqual([[path, message]]);
   });
@@ -136,6 +175,11 @@ const leaf: fc.Arbitrary<PlainFilter> = fc.oneof(
     name: fc.constantFrom(...valueNames, 'step.3.status'),
     predicate: fc.constantFrom('gt', 'lteq'),
     value: fc.constantFrom(0, 1, 300),
+  }),
+  fc.record({
+    name: fc.constantFrom(...valueNames),
+    predicate: fc.constantFrom('eq', 'not_eq', 'gt', 'lteq'),
+    value: fc.record({ from: fc.constantFrom('trigger.a', 'received.b', 'trigger.b.n', 'step.3.body.n') }),
   }),
   fc.record({
     name: fc.constantFrom(...valueNames, 'step.3.body'),
@@ -214,7 +258,16 @@ function positively(name: string, predicate: string, value: unknown, given: Give
       return often.step === 4 && daysAgo !== null && recent(daysAgo);
     }
   }
-  return valuePasses(found(name, given), predicate, value);
+  const is = found(name, given);
+  if (typeof value !== 'object' || value === null) return valuePasses(is, predicate, value);
+  const other = found((value as { from: string }).from, given);
+  // Whether a number was written as a text makes no difference between two values of the run.
+  const plain = other === '1' ? 1 : other;
+  if (plain === null || typeof plain === 'object') return false;
+  if (predicate === 'gt' || predicate === 'lteq') {
+    return typeof plain === 'number' && valuePasses(is, predicate, plain);
+  }
+  return valuePasses(is, predicate, plain);
 }
 
 function valuePasses(is: unknown, predicate: string, value: unknown): boolean {

@@ -39,6 +39,7 @@ describe('refs', () => {
   it('are replaced in every place that names a step, however deep, and are not stored', async () => {
     const status = { name: 'step.crm_1.status', predicate: 'eq', value: 200 };
     const vip = { name: 'step.crm_1.body.step.crm_1.vip', predicate: 'true' };
+    const same = { name: 'data.plan', predicate: 'eq', value: { from: 'step.crm_1.body.plan' } };
     const clicked = {
       ...opened('mail'),
       name: 'email_clicked',
@@ -52,7 +53,7 @@ describe('refs', () => {
           ...condition({
             name: 'any',
             predicate: 'or',
-            value: [status, { name: 'all', predicate: 'and', value: [vip, clicked] }],
+            value: [status, same, { name: 'all', predicate: 'and', value: [vip, clicked] }],
           }),
           ref: 'branch',
           yes: [
@@ -79,6 +80,7 @@ describe('refs', () => {
         {
           value: [
             { ...status, name: 'step.8.status' },
+            { ...same, value: { from: 'step.8.body.plan' } },
             {
               value: [
                 { ...vip, name: 'step.8.body.step.crm_1.vip' },

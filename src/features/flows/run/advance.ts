@@ -258,7 +258,7 @@ async function endBroken({ pool, log }: AdvanceDeps, runId: number, asOf: Date, 
   const end = { state: 'exited', reason: 'error' } as const;
   await inTransaction(pool, async (trx) => {
     // Only versions that know every kind of filter may end a run so.
-    await trx.query(`select set_config('carillon.filters', 'campaigns', true)`);
+    await trx.query(`select set_config('carillon.filters', 'compared', true)`);
     await endRuns(trx, [runId], end, { asOf, priority: null });
   });
   return { next: 'done' as const, state: endedState(end, 0) };

@@ -411,11 +411,17 @@ describe('a run that cannot continue', () => {
     expect(await runRow(pool(), run)).toMatchObject({ state: 'active' });
   });
 
-  it('is not ended by a process of a former version, to which filters that name a campaign are invalid', async () => {
+  it('is not ended by a process of a former version, to which some filters are invalid', async () => {
     const run = await begin({ steps: [mark(1)] });
     const end = { state: 'exited', reason: 'error' } as const;
-    const ending = inTransaction(pool(), (trx) => endRuns(trx, [run], end, { asOf: begun, priority: null }));
-    await expect(ending).rejects.toMatchObject({ code: '40001' });
+    // The value is what the versions set that did not know filters that compare with a value of the run.
+    for (const known of ['', 'campaigns']) {
+      const ending = inTransaction(pool(), async (trx) => {
+        await trx.query(`select set_config('carillon.filters', $1, true)`, [known]);
+        return endRuns(trx, [run], end, { asOf: begun, priority: null });
+      });
+      await expect(ending).rejects.toMatchObject({ code: '40001' });
+    }
     expect(await runRow(pool(), run)).toMatchObject({ state: 'active' });
   });
 
