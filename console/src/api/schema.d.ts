@@ -3941,6 +3941,11 @@ export interface components {
             }[];
             events: string[];
         };
+        FilterWarning: {
+            /** @example filters.2.value.0 */
+            path: string;
+            message: string;
+        };
         Flow: {
             id: number;
             account_id: number;
@@ -4888,6 +4893,7 @@ export interface components {
                     matches: boolean;
                 }[];
             } | null;
+            warnings: components["schemas"]["FilterWarning"][];
             slow_because: string | null;
         };
         SentTest: {

@@ -6,13 +6,14 @@ import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
 import { type HeavyReads, HEAVY_READ_MS, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
 import { presentContacts } from '../contacts/service.ts';
 import type { Contact } from '../contacts/schema.ts';
-import { type Audience, compileFilters } from './conditions.ts';
+import { type Audience, compileFilters, loadConditions } from './conditions.ts';
 import { explainMatch } from './explain.ts';
 import { requireKnownReferences } from './manage.ts';
 import { findSegment } from './model.ts';
 import type { Filter } from './parse.ts';
 import type { PreviewBody, SegmentPreview } from './schema.ts';
 import type { SqlCondition } from './sql.ts';
+import { unreadableWarnings } from './unreadable.ts';
 
 const SAMPLE = 10;
 /** How many of the newest contacts are searched for some that do not match. */
@@ -114,7 +115,7 @@ async function unlessSlow<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
   }
 }
 
-type CountAndSamples = Omit<SegmentPreview, 'match'>;
+type CountAndSamples = Omit<SegmentPreview, 'match' | 'warnings'>;
 
 async function countAndSamples(
   db: Queryable,
@@ -165,7 +166,11 @@ export function previewFilters(
       contactId === undefined
         ? null
         : await unlessSlow(null, () => explainMatch(db, audience, filters, contactId));
-    return { ...(await countAndSamples(db, audience, filters)), match };
+    const warnings = await unlessSlow([], async () => {
+      const conditions = await loadConditions(db, audience, filters);
+      return unreadableWarnings(db, tenant.brandId, filters, conditions);
+    });
+    return { ...(await countAndSamples(db, audience, filters)), match, warnings };
   });
 }
 

@@ -92,6 +92,14 @@ export const contactMatch = z.object({
 });
 export type ContactMatch = z.infer<typeof contactMatch>;
 
+const filterWarning = z
+  .object({
+    path: z.string().meta({ description: 'The filter.', examples: ['filters.2.value.0'] }),
+    message: z.string(),
+  })
+  .meta({ id: 'FilterWarning' });
+export type FilterWarning = z.infer<typeof filterWarning>;
+
 export const previewSchema = z
   .object({
     count: z.int().nullable().meta({
@@ -106,6 +114,11 @@ export const previewSchema = z
     match: contactMatch
       .nullable()
       .meta({ description: 'For `contact_id`. Null without one, or if it takes too long.' }),
+    warnings: z.array(filterWarning).meta({
+      description:
+        'Filters that ask values in `data` for a time, although some values among the newest 1,000 contacts are none. Empty if ' +
+        'they take too long to find.',
+    }),
     slow_because: z.string().nullable().meta({
       description: 'Why there is no count, and which filter takes the most time. Null if there is a count.',
     }),

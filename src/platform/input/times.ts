@@ -206,3 +206,16 @@ export function withZone(text: string, zone: string): string {
   const two = (n: number) => String(n).padStart(2, '0');
   return `${shown}${minutes < 0 ? '-' : '+'}${two(hours)}:${two(rest)}`;
 }
+
+const MAX_SHAPE = 40;
+
+/**
+ * Describes a value that is not a time without its content, which may be personal: `12-04-2022` is `99-99-9999`, and
+ * letters become `a`.
+ */
+export function shapeOf(value: unknown): string {
+  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const shape = text.replaceAll(/[0-9]/g, '9').replaceAll(/\p{L}/gu, 'a');
+  return shape.length > MAX_SHAPE ? `${shape.slice(0, MAX_SHAPE).toWellFormed()}…` : shape;
+}

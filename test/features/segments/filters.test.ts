@@ -409,6 +409,7 @@ describe('groups and references', () => {
       sample_out: [],
       slow_because: null,
       match: null,
+      warnings: [],
     });
   });
 });

@@ -94,6 +94,40 @@ describe('one contact', () => {
   });
 });
 
+describe('a warning', () => {
+  const after = (name: string) => ({ name, predicate: 'gt', value: '2026-01-31' });
+
+  it('counts values that a filter asks for a time, and that are none', async () => {
+    await store([{ ends: '12-04-2022' }, { ends: true, trial: { ends: '2027/13/01' } }], api.other);
+    await store([
+      { ends: '12-04-2022', trial: { ends: '2027-06-30 12:00' } },
+      { ends: '2027-06-30', trial: { ends: 7 } },
+      { ends: 'soon', trial: {} },
+      { ends: '', trial: [] },
+      { ends: null },
+    ]);
+    const group = { name: 'any', predicate: 'or', value: [adult, after('data.trial.ends')] };
+    const { body } = await preview({ filters: [pro, after('data.ends'), group, after('created_at')] });
+    const rest = 'among the newest 1,000 contacts. They match like missing ones.';
+    expect(body.warnings).toEqual([
+      {
+        path: 'filters.1',
+        message: `data.ends has 2 values that are not times, such as one of the form 99-99-9999, ${rest}`,
+      },
+      {
+        path: 'filters.2.value.1',
+        message: `data.trial.ends has 1 value that is not a time, such as one of the form 9, ${rest}`,
+      },
+    ]);
+  });
+
+  it('is not given for filters that ask for something else', async () => {
+    await store([{ ends: 'soon', age: 'many' }]);
+    const filters = [{ name: 'data.ends', predicate: 'eq', value: '2026-01-31' }, adult];
+    expect((await preview({ filters })).body.warnings).toEqual([]);
+  });
+});
+
 describe('the names that filters can use', () => {
   const names = async (token = api.apiKey) => {
     const { status, body } = await api.request('GET', '/v1/my/segments/names', { token });

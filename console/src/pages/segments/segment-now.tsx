@@ -52,6 +52,12 @@ export function SegmentNow({
           <CountText preview={data} />
         )}
       </p>
+      {isCurrent &&
+        data?.warnings.map(({ path, message }) => (
+          <Notice key={path} tone="warn">
+            {message}
+          </Notice>
+        ))}
       {data && (
         <>
           <Samples title="Among those in the segment" contacts={data.sample} onPick={pick} />

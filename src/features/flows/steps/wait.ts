@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
+import { shapeOf } from '../../../platform/input/times.ts';
 import { isTimeZone } from '../../../platform/input/time-zones.ts';
 import { keysOfName, timeColumns } from '../../segments/service.ts';
 import type { Move, RunContext, Unreadable } from '../run/interpreter.ts';
@@ -112,16 +113,6 @@ async function timeOfField(until: FieldTime, context: RunContext): Promise<Date 
   if (time === null) return null;
   if (!(time instanceof Date)) return { ...time, until };
   return new Date(time.getTime() + 1_000 * (until.offset_seconds ?? 0));
-}
-
-const MAX_SHAPE = 40;
-
-/** Describes a value for the path of the run, which stays when the contact is deleted: `12-04-2022` is `99-99-9999`. */
-function shapeOf(value: unknown): string {
-  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const shape = text.replaceAll(/[0-9]/g, '9').replaceAll(/\p{L}/gu, 'a');
-  return shape.length > MAX_SHAPE ? `${shape.slice(0, MAX_SHAPE).toWellFormed()}…` : shape;
 }
 
 /** Leaves a wait whose time cannot be read. */

@@ -173,8 +173,15 @@ export function AudienceCount({ audience, channel }: { audience: Audience; chann
     return `${contacts}, ${countText(subscribed)} of them subscribed to ${channel === 'email' ? 'email' : 'SMS'}`;
   };
   return (
-    <p role="status">
-      <strong>{text()}</strong>
-    </p>
+    <>
+      <p role="status">
+        <strong>{text()}</strong>
+      </p>
+      {all.data?.warnings.map(({ path, message }) => (
+        <p key={path} className="hint">
+          {message}
+        </p>
+      ))}
+    </>
   );
 }
