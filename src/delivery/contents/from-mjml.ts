@@ -1,5 +1,6 @@
 /** Compiles a body in MJML to HTML. Nothing that its author wrote is dropped without a word. */
 import { CompileError } from './compile-error.ts';
+import { computedLiquid } from './computed-attributes.ts';
 import type { Problem } from './content.ts';
 import { mjmlToHtml } from './mjml.ts';
 import { type MjmlFault, readMjml } from './mjml-source.ts';
@@ -28,6 +29,9 @@ export async function fromMjml(
   refuse(read.faults, hidden);
   let source = read.mjml;
   let result = await mjmlToHtml(source);
+  const hasLiquid = (text: string) => placeholders.find(text).length > 0;
+  const computed = computedLiquid(source, result, { hasLiquid, lineOf: (line) => hidden.lineOf(line) });
+  if (computed !== null) throw new CompileError({ field: 'body', code: 'lost_liquid', message: computed });
   const lost = placeholders.lost(source, result.html);
   if (lost.length > 0) {
     // MJML drops tags of Liquid between elements, unless they are in `<mj-raw>`.
@@ -43,7 +47,7 @@ export async function fromMjml(
   }
   refuse(read.lostTexts(result.html), hidden);
   const warnings = result.warnings
-    .filter(({ message }) => placeholders.find(message).length === 0)
+    .filter(({ message }) => !hasLiquid(message))
     .map(({ line, message }): Problem => {
       return { field: 'body', code: 'mjml_error', message: `line ${hidden.lineOf(line)}: ${message}` };
     });

@@ -152,6 +152,36 @@ describe('the check of a content', () => {
     expect(await codes(source)).toEqual(['brand.physical_address: missing_physical_address']);
   });
 
+  const column = (attributes: string, inside = '<mj-text font-size="{{ contact.data.w }}px">NaN</mj-text>') =>
+    `<mjml><mj-body><mj-section>\n<mj-column ${attributes}>\n${inside}</mj-column></mj-section></mj-body></mjml>`;
+  const liquid = '{{ contact.data.w }}';
+  it.each([
+    [column(`width="${liquid}"`), 2, 'width of mj-column'],
+    [column(`width="${liquid}%"`), 2, 'width of mj-column'],
+    [
+      column('', `<mj-image src="https://a.example/a.png" alt="" height="${liquid}px" />`),
+      3,
+      'height of mj-image',
+    ],
+    [column('', `<mj-table width="${liquid}"><tr><td>x</td></tr></mj-table>`), 3, 'width of mj-table'],
+    [column('').replace('<mj-section', `<mj-section padding="0 ${liquid}"`), 1, 'padding of mj-section'],
+    [column('').replace('<mj-body', `<mj-body width="${liquid}"`), 1, 'width of mj-body'],
+  ])('refuses Liquid with which MJML would compute: %s', async (body, line, what) => {
+    const problems = await engine.check(withBody(body, marketing), ['contact.data.w'], 1);
+    expect(problems).toEqual([
+      {
+        field: 'body',
+        code: 'lost_liquid',
+        message: `line ${line}: ${what} must not contain Liquid: it is not rendered in values with which MJML computes`,
+      },
+    ]);
+  });
+
+  it('accepts Liquid in attributes that MJML copies', async () => {
+    const body = column(`background-color="${liquid}" css-class="${liquid}"`);
+    expect(await codes(withBody(body, marketing), ['contact.data.w'])).toEqual([]);
+  });
+
   it('warns about HTML over 102 KB, scripts, and unknown MJML', async () => {
     expect(await codes(withBody(`<p>${'x'.repeat(103 * 1024)}</p>`, marketing))).toEqual(['body: too_large']);
     expect(await codes(withBody('<p>x</p><script>y</script>', marketing))).toEqual(['body: script']);
