@@ -230,6 +230,21 @@ describe('encoded words', () => {
     });
     expect(await read('Subject: Gr\xf6\xdfe', '')).toMatchObject({ subject: 'Größe' });
   });
+
+  it('may be missing, but no line becomes a field that it is not for other programs', async () => {
+    const lines = [
+      '\xef\xbb\xbfFrom: <eve@mallory.example>',
+      '\xff\xfeF\0r\0o\0m\0:\0 \0e\0@\0x\0',
+      'Subject: \xf6',
+    ];
+    const mail = await read(lines.join('\r\n'), 'words');
+    expect(mail).toMatchObject({ from: 'Ada <ada@example.com>', senderKey: 'ada@example.com', subject: 'ö' });
+  });
+
+  it('are not read in ids, which other mails repeat', async () => {
+    const mail = await read('Message-ID: <=?utf-8?Q?a?=@x>\r\nIn-Reply-To: <=?utf-8?Q?b?=@x>', 'words');
+    expect(mail).toMatchObject({ internetId: '=?utf-8?Q?a?=@x', referenceIds: ['=?utf-8?Q?b?=@x'] });
+  });
 });
 
 describe('a text with a name', () => {
