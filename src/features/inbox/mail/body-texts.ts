@@ -79,10 +79,15 @@ const MIME_NOTE = /^.{0,400}\bmime\b.{0,400}$/is;
 
 /** A mail without a text may have one that is also a file, of a type that is not known as text, or outside of its parts. */
 function substitute(bytes: Buffer, { leaves, outside }: Parts): Leaf | undefined {
-  const found = leaves.find((leaf) => isReadable(bytes, leaf)) ?? onlyPart(bytes, leaves);
+  const found =
+    leaves.find((leaf) => hasWords(bytes, leaf) && isReadable(bytes, leaf)) ?? onlyPart(bytes, leaves);
   return (
     found ?? outside.find(({ start, end }) => !MIME_NOTE.test(bytes.toString('latin1', start, end).trim()))
   );
+}
+
+function hasWords(bytes: Buffer, { start, end }: Leaf): boolean {
+  return bytes.toString('latin1', start, Math.min(end, start + SAMPLE_BYTES)).trim() !== '';
 }
 
 function onlyPart(bytes: Buffer, leaves: readonly Leaf[]): Leaf | undefined {

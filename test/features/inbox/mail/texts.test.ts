@@ -273,6 +273,15 @@ describe('a text with a name', () => {
     expect(mail).toMatchObject({ text: 'words\n', attachments: [{ filename: 'a.txt', size: 7 }] });
   });
 
+  it('is not shown instead of another if it is empty', async () => {
+    const named = (name: string, body: string) => `Content-Type: text/plain; name=${name}\r\n\r\n${body}`;
+    const mail = await read(
+      'Content-Type: multipart/mixed; boundary=b',
+      mixed(named('a.txt', ''), named('b.txt', 'words')),
+    );
+    expect(mail).toMatchObject({ text: 'words\n', attachments: [{ size: 0 }, { size: 5 }] });
+  });
+
   it('is a text as one of several alternatives', async () => {
     const html = 'Content-Type: text/html; name=mail.html\r\n\r\n<p>words</p>';
     const mail = await read('Content-Type: multipart/alternative; boundary=b', mixed(BODY, html));
