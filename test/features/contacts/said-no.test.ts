@@ -1,6 +1,9 @@
 // A request that says that a contact is unsubscribed unsubscribes it, in whichever field; copies never subscribe.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { lockConsent } from '../../../src/features/contacts/service.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
+import { eventually } from '../../support/eventually.ts';
+import { countWaiting } from '../../support/waiting.ts';
 
 const PATH = '/v1/my/contacts';
 let api: TestApi;
@@ -120,6 +123,26 @@ describe('a known contact', () => {
     );
     expect(rows[0]?.at).not.toBeNull();
   });
+});
+
+it('does not say that it has unsubscribed a contact whom another request subscribes meanwhile', async () => {
+  const { id } = await created({ email: 'race@no.test', subscribed_email: false });
+  const { pool } = api.database;
+  const client = await pool.connect();
+  let response;
+  try {
+    await client.query('begin');
+    await lockConsent(client, api.brandId, 'alone');
+    await client.query('update contacts set email_subscribed = true where id = $1', [id]);
+    const waiting = patch(id, { subscribed_email: false });
+    await eventually(async () => expect(await countWaiting(pool, `locktype = 'advisory'`)).toBe(1));
+    await client.query('commit');
+    response = await waiting;
+  } finally {
+    client.release();
+  }
+  expect([response.status, response.body.message]).toEqual([409, expect.stringContaining('try again')]);
+  expect((await patch(id, { subscribed_email: false })).body.subscribed_email).toBe(false);
 });
 
 describe('a copy', () => {

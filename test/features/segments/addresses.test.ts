@@ -160,6 +160,18 @@ describe('lists', () => {
     expect((await send('GET', '/suppressions?phone=none')).body).toEqual([]);
   });
 
+  it('of messages', async () => {
+    await api.database.pool.query(
+      `insert into messages (account_id, brand_id, channel, status, to_address, to_key)
+       values ($1, $2, 'sms', 'sent', '+14155550123', '+14155550123'),
+         ($1, $2, 'email', 'sent', 'ex.y@b.test', 'ex.y@b.test')`,
+      [api.accountId, api.brandId],
+    );
+    for (const to of ['(415) 555-0123', '+1 415 555-0123', 'Ada <EX.Y@b.test>']) {
+      expect((await send('GET', `/messages?to=${encodeURIComponent(to)}`)).body).toHaveLength(1);
+    }
+  });
+
   it('of everything, by a national number', async () => {
     const { body } = await send('GET', '/search?q=(415)%20555-0123');
     expect(JSON.stringify(body)).toContain('contact');
