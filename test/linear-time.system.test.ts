@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../src/delivery/addresses/email.ts';
 import { parsePhone } from '../src/delivery/addresses/phone.ts';
+import { readDate } from '../src/features/inbox/mail/header-date.ts';
 import { parseReturnPath } from '../src/delivery/addresses/return-path.ts';
 import { classifyBounce } from '../src/delivery/facts/bounces.ts';
 import { relaxedBodyHash, relaxedField } from '../src/delivery/dkim/canonical.ts';
@@ -218,6 +219,18 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
     (text) =>
       `Subject: x\r\n\r\nThis message was created automatically by mail delivery software. It could not be delivered to ${text}`,
   ),
+  'readReport of a bounce of Postfix': report(
+    (text) => `Subject: x\r\n\r\nThis is the mail system at host ${text}`,
+  ),
+  'readReport of a bounce with the recipient before the reply': report(
+    (text) =>
+      `Subject: x\r\n\r\nThis is the mail system at host a could not be delivered to one or more\r\n<${text}`,
+  ),
+  'readReport of technical details': report(
+    (text) =>
+      `Subject: x\r\n\r\nDelivery to the following recipients failed permanently:\r\nTechnical details:\r\n${text}`,
+  ),
+  readDate: [32 * KB, (text) => readDate(`Fri, 27 ${text}`)],
   'readReport of a bounce of Gmail': report(
     (text) =>
       `Subject: x\r\n\r\nDelivery to the following recipient failed permanently:\r\nTechnical details of permanent failure:\r\n${text}`,

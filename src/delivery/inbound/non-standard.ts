@@ -205,12 +205,19 @@ const damagedStatus: NonStandardFormat = {
   },
 };
 
+/** What the first of the patterns that matches names: its group, or the paragraph after it. */
+function replyIn(text: string, replies: readonly RegExp[]): string | null {
+  const found = replies.map((reply) => reply.exec(text)).find((match) => match !== null);
+  if (!found) return null;
+  const start = found.index + found[0].length;
+  // A line of signs ends a paragraph, too.
+  const [after = ''] = text.slice(start, start + MAX_REASON).split(/\n(?:\n|=)/, 1);
+  return (found[1] ?? after).replace(/\s+/g, ' ').trim();
+}
+
 const appliances = textForms.map(({ failed, replies }): NonStandardFormat => ({
   isFrom: (text) => failed.test(text),
-  reason(text) {
-    const found = replies.map((reply) => reply.exec(text)?.[1]).find((group) => group !== undefined);
-    return found?.replace(/\s+/g, ' ').trim() ?? null;
-  },
+  reason: (text) => replyIn(text, replies),
 }));
 
 const formats = [

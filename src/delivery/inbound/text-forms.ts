@@ -7,7 +7,10 @@ export interface TextForm {
   program: string;
   /** Words that the program writes only for a final failure. */
   failed: RegExp;
-  /** Where the server's reply is, or what the program says instead: the group of the first that matches. */
+  /**
+   * Where the server's reply is, or what the program says instead: the group of the first that matches or, if it has no
+   * group, the paragraph after it.
+   */
   replies: readonly RegExp[];
 }
 
@@ -16,7 +19,7 @@ export const textForms: readonly TextForm[] = [
     program: 'Gmail before 2009',
     failed: /^Delivery to the following recipient failed permanently:$/m,
     replies: [
-      /^Technical details of permanent failure: {0,9}\n([^]{1,2000}?)(?:\n\n|\n *----- )/m,
+      /^Technical details of permanent failure: {0,9}\n/m,
       /^Delivery to the following recipient (failed permanently):$/m,
     ],
   },
@@ -24,17 +27,17 @@ export const textForms: readonly TextForm[] = [
     program: 'Postfix before 2.3',
     failed:
       /^This is the (?:Postfix program|mail system) at host [^]{1,300}?could not\s{1,5}be delivered to one or more/m,
-    replies: [/^<[^>\n]{1,320}>: ([^]{1,2000}?)(?:\n\n|$(?![^]))/m],
+    replies: [/^<[^>\n]{1,320}>: /m],
   },
   {
     program: 'CommuniGate Pro',
     failed: /^Failed to deliver to '[^'\n]{1,320}'$/m,
-    replies: [/^Failed to deliver to '[^'\n]{1,320}'\n([^]{1,1000}?)(?:\n\n|$(?![^]))/m],
+    replies: [/^Failed to deliver to '[^'\n]{1,320}'\n/m],
   },
   {
     program: 'MailFoundry',
     failed: /^This has been a permanent failure\./m,
-    replies: [/^Delivery failed for the following reason:\n([^]{1,1000}?)(?:\n\n|$(?![^]))/m],
+    replies: [/^Delivery failed for the following reason:\n/m],
   },
   {
     program: 'MailMarshal',
@@ -49,12 +52,12 @@ export const textForms: readonly TextForm[] = [
   {
     program: 'Mimecast',
     failed: /^An email that you attempted to send to the following address could not be delivered:$/m,
-    replies: [/^Additional information follows :\n{1,3}-- ([^]{1,1000}?)(?:\n\n|$(?![^]))/m],
+    replies: [/^Additional information follows :\n{1,3}-- /m],
   },
   {
     program: 'Domino',
     failed: /^was not delivered to:$/m,
-    replies: [/^because:\n{1,3}([^]{1,1000}?)(?:\n\n|$(?![^]))/m],
+    replies: [/^because:\n{1,3}/m],
   },
   {
     program: 'Mail2000',
@@ -69,7 +72,7 @@ export const textForms: readonly TextForm[] = [
   {
     program: 'an appliance that gives technical details',
     failed: /^Del[ei]very to the following recipients (?:failed permanently|was aborted after )/m,
-    replies: [/^ {0,60}Technical details: {0,60}\n{1,3}(?:=+\n{1,3})?([^]{1,1000}?)(?:\n\n|\n=|$(?![^]))/m],
+    replies: [/^ {0,60}Technical details: {0,60}\n{1,3}(?:=+\n{1,3})?/m],
   },
   {
     program: 'an appliance that counts errors',
