@@ -70,6 +70,28 @@ export class Overload extends AppError {
   }
 }
 
+/** A time to wait, in words. */
+function waitInWords(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3_600)} h`;
+}
+
+/**
+ * Creates a 429.
+ * @param limit what is limited, and to how much
+ * @param retryAfterSeconds how long the client has to wait; rounded up
+ */
+export function tooMany(
+  limit: string,
+  retryAfterSeconds: number,
+  headers: Record<string, string> = {},
+): AppError {
+  const seconds = Math.max(1, Math.ceil(retryAfterSeconds));
+  return new AppError('rate_limited', `${limit}; try again in ${waitInWords(seconds)}`, {
+    headers: { ...headers, 'Retry-After': String(seconds) },
+  });
+}
+
 /** The fields that a validation error names; null if the error is of another kind. */
 export const validationErrorsOf = (error: unknown): ValidationErrors | null =>
   error instanceof AppError && error.code === 'validation_error' ? error.validationErrors : null;
@@ -127,8 +149,8 @@ const formats: Record<string, string> = {
   email: 'must be an email address',
   url: 'must be a URL',
   uuid: 'must be a UUID',
-  datetime: 'must be an ISO 8601 date-time',
-  date: 'must be an ISO 8601 date',
+  datetime: 'must be an ISO 8601 date-time with seconds and a zone, such as 2026-03-01T10:00:00Z',
+  date: 'must be an ISO 8601 date, such as 2026-03-01',
   e164: 'must be a phone number in E.164 format',
   json_string: 'must be JSON text',
   base64: 'must be base64',
@@ -152,6 +174,16 @@ function wrongType(issue: z.core.$ZodRawIssue & { code: 'invalid_type' }): strin
   return `must be ${typeNames[issue.expected] ?? issue.expected}`;
 }
 
+/** @param issue of a union whose options may differ in the value of one field, which the path then names */
+function wrongForm(issue: z.core.$ZodRawIssue & { code: 'invalid_union' }): string {
+  const { options, discriminator } = issue as { options?: unknown; discriminator?: unknown };
+  if (typeof discriminator !== 'string' || !Array.isArray(options))
+    return 'matches none of the accepted forms';
+  const isGiven = (issue.input as Record<string, unknown> | null)?.[discriminator] !== undefined;
+  const listed = options.map(String).join(', ');
+  return isGiven ? `must be one of ${listed}` : `is required: one of ${listed}`;
+}
+
 /**
  * Words a validation issue so that the text follows the field's name. Every parse passes it to zod as the default for
  * schemas without a message of their own.
@@ -173,7 +205,7 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string {
     case 'not_multiple_of':
       return `must be a multiple of ${String(issue.divisor)}`;
     case 'invalid_union':
-      return issue.input === undefined ? 'is required' : 'matches none of the accepted forms';
+      return issue.input === undefined ? 'is required' : wrongForm(issue);
     case 'invalid_key':
       return 'has a name that is not allowed';
     default:

@@ -1,6 +1,6 @@
 import type { NewMessage } from './new-message.ts';
 import type { Addition } from './write-statement.ts';
-import { AppError } from '../../errors.ts';
+import { type AppError, tooMany } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** What is written for a test key's message in place of a queue row: its final state and its events. */
@@ -44,7 +44,7 @@ const DAY_SECONDS = 86_400;
 function limitReached(): AppError {
   const message = `test keys and template tests of an account may send ${MAX_TEST_MESSAGES} messages a day (UTC)`;
   const secondsLeft = DAY_SECONDS - (Math.floor(Date.now() / 1000) % DAY_SECONDS);
-  return new AppError('rate_limited', message, { headers: { 'Retry-After': String(secondsLeft) } });
+  return tooMany(message, secondsLeft);
 }
 
 /**

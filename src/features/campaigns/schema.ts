@@ -319,7 +319,7 @@ export const resentSchema = z.object({
 export const recipientStates = ['sent', 'failed', 'skipped', 'unknown', 'canceled', 'remaining'] as const;
 export type RecipientState = (typeof recipientStates)[number];
 
-const failureCode = z.string().regex(/^[a-z_]{1,40}$/);
+const failureCode = z.string().regex(/^[a-z_]{1,40}$/, 'must be a code such as unsubscribed');
 
 const recipientFilters = {
   state: z

@@ -38,7 +38,12 @@ export const isCausedByMail = (item: unknown): boolean =>
   (item as { caused_by_mail?: unknown } | null)?.caused_by_mail === true;
 
 /** The name of an event (interface section 4.4). */
-export const eventName = z.string().regex(EVENT_NAME);
+export const eventName = z
+  .string()
+  .regex(
+    EVENT_NAME,
+    'must have 1 to 64 lower-case letters, digits and underscores, and begin with a letter, such as order_placed',
+  );
 /** The name of an event that a client or a flow tracks. */
 export const trackableEventName = eventName
   .refine((name) => !isReservedEventName(name), 'is reserved: Carillon tracks this event itself')

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ValidationErrors } from '../../errors.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
+import { describeJsonFault } from '../../platform/json/fault.ts';
 import { findUnstorable } from '../../platform/input/storable.ts';
 import type { ConsentHeading } from './consent/headings.ts';
 import { consentStates } from './consent/words.ts';
@@ -131,7 +132,8 @@ const optionsText = z
     try {
       return text === undefined || text === '' ? {} : JSON.parse(text);
     } catch {
-      context.addIssue({ code: 'custom', message: 'must be a JSON object' });
+      const message = `must be a JSON object: ${describeJsonFault(text ?? '')}`;
+      context.addIssue({ code: 'custom', message });
       return z.NEVER;
     }
   })

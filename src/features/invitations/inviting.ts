@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { AppError, notFound } from '../../errors.ts';
+import { AppError, notFound, tooMany } from '../../errors.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -109,10 +109,11 @@ async function requireInvitable(trx: Queryable, accountId: number, email: string
 async function requireFew(trx: Queryable, accountId: number, email: string): Promise<void> {
   const recent = await countRecent(trx, accountId, emailKey(email));
   if (recent.all >= MAX_PER_DAY.ofAccount) {
-    throw new AppError('rate_limited', `an account invites at most ${MAX_PER_DAY.ofAccount} addresses a day`);
+    throw tooMany(`an account invites at most ${MAX_PER_DAY.ofAccount} addresses a day`, recent.seconds ?? 0);
   }
   if (recent.of_address >= MAX_PER_DAY.ofAddress) {
-    throw new AppError('rate_limited', `an address is invited at most ${MAX_PER_DAY.ofAddress} times a day`);
+    const limit = `an address is invited at most ${MAX_PER_DAY.ofAddress} times a day`;
+    throw tooMany(limit, recent.seconds_of_address ?? 0);
   }
 }
 

@@ -90,12 +90,22 @@ export interface RecentCounts {
   all: number;
   /** Of the address in the account. */
   of_address: number;
+  /** How long until the oldest one of the account no longer counts; null without any. */
+  seconds: number | null;
+  /** The same for the address. */
+  seconds_of_address: number | null;
 }
+
+/** @param created SQL: when an invitation was made */
+const secondsUntil = (created: string) =>
+  `extract(epoch from (${created}) + interval '1 day' - now())::float8`;
 
 /** Counts the invitations of the last 24 hours, including revoked ones. */
 export async function countRecent(db: Queryable, accountId: number, emailKey: string): Promise<RecentCounts> {
   const { rows } = await db.query<RecentCounts>(
-    `select count(*)::int as all, (count(*) filter (where email_key = $2))::int as of_address
+    `select count(*)::int as all, (count(*) filter (where email_key = $2))::int as of_address,
+       ${secondsUntil('min(created_at)')} as seconds,
+       ${secondsUntil('min(created_at) filter (where email_key = $2)')} as seconds_of_address
      from invitations where account_id = $1 and created_at > now() - interval '1 day'`,
     [accountId, emailKey],
   );

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { messageClasses } from '../../delivery/message.ts';
-import { AppError } from '../../errors.ts';
+import { type AppError, tooMany } from '../../errors.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
 
@@ -18,6 +18,7 @@ const STATEMENT_MS = 5_000;
 /** Counting begins after this many requests: most accounts send fewer in the time that a count stays valid. */
 const MIN_REQUESTS = 100;
 const MAX_ACCOUNTS = 10_000;
+const RETRY_SECONDS = 60;
 const MEGABYTE = 1024 * 1024;
 /** How many messages are looked at if only their size has a bound. */
 const MAX_COUNTED = 1_000_000;
@@ -76,6 +77,10 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
   const known = new LRUCache<number, Known>({ max: MAX_ACCOUNTS });
   const reading = new Set<number>();
   const isBounded = maxMessages + maxMegabytes > 0;
+  const bounds = [
+    ...(maxMessages > 0 ? [`${maxMessages} messages`] : []),
+    ...(maxMegabytes > 0 ? [`${maxMegabytes} MB of messages`] : []),
+  ].join(' and ');
   const minRequests = Math.min(MIN_REQUESTS, maxMessages || MIN_REQUESTS);
 
   async function read(accountId: number): Promise<void> {
@@ -107,9 +112,10 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
       const isDue = performance.now() >= found.until && (found.isOver || found.requests >= minRequests);
       if (isDue && !reading.has(accountId)) renew(accountId);
       if (!found.isOver) return null;
-      const message =
-        'too many messages of the account are held; see what holds them in /delivery/status, and try again later';
-      return new AppError('rate_limited', message, { headers: { 'Retry-After': '60' } });
+      return tooMany(
+        `the account may have ${bounds} held; see what holds them in /delivery/status`,
+        RETRY_SECONDS,
+      );
     },
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { describeJsonFault } from '../../platform/json/fault.ts';
 import { hasUnknownScheme, readRedirectUri } from './redirect-uris.ts';
 
 const MAX_NAME = 100;
@@ -78,7 +79,8 @@ export function cleanDocument(clientId: string, text: string): CleanMetadata & {
   try {
     given = JSON.parse(text);
   } catch {
-    throw new ClientMetadataError('invalid_client_metadata', 'the document is not JSON');
+    const fault = describeJsonFault(text);
+    throw new ClientMetadataError('invalid_client_metadata', `the document is not JSON: ${fault}`);
   }
   const metadata = cleanMetadata(given);
   const {

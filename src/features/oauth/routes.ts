@@ -18,6 +18,7 @@ import {
   type RouteDefinition,
   type RouteInput,
 } from '../../platform/http/route.ts';
+import { describeJsonFault } from '../../platform/json/fault.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import {
   authorizationProblem,
@@ -252,10 +253,14 @@ function tokenRoutes(parts: Parts): RouteDefinition[] {
 }
 
 function parseJson(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch {
-    throw new ClientMetadataError('invalid_client_metadata', 'the body must be JSON');
+    throw new ClientMetadataError(
+      'invalid_client_metadata',
+      `the body is not JSON: ${describeJsonFault(text)}`,
+    );
   }
 }
 

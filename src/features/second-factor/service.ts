@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { AppError, invalid, notFound } from '../../errors.ts';
+import { AppError, invalid, notFound, tooMany } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring, SealedPlace } from '../../platform/secrets/keyring.ts';
 import { countRecoveryCodes, replaceRecoveryCodes, takeRecoveryCode } from './recovery-codes.ts';
@@ -53,9 +53,7 @@ async function lockFactor(trx: Queryable, userId: number): Promise<FactorRow | n
 
 function requireUnlocked({ lockedSeconds }: FactorRow): void {
   if (lockedSeconds === null) return;
-  throw new AppError('rate_limited', `too many wrong codes; try again in ${lockedSeconds} s`, {
-    headers: { 'Retry-After': String(lockedSeconds) },
-  });
+  throw tooMany(`there were ${MAX_TRIES} wrong codes`, lockedSeconds);
 }
 
 /** Uses up a code of the app or, if these count, a recovery code. */

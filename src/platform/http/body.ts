@@ -1,3 +1,4 @@
+import { describeJsonFault } from '../json/fault.ts';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
@@ -190,7 +191,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new AppError('malformed_json', `the body is not valid JSON: ${(error as Error).message}`, {
+    throw new AppError('malformed_json', `the body is not valid JSON: ${describeJsonFault(text)}`, {
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../errors.ts';
+import { tooMany } from '../../errors.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import { FairGate } from '../processes/fair-gate.ts';
 import type { BlobKind, BlobStore } from '../storage/blob-store.ts';
@@ -36,10 +36,7 @@ export function createFileSink({ store, kind, maxAtOnce, admit }: FileSinkOption
     places: Infinity,
     perKey: maxAtOnce,
     maxWaiting: 0,
-    refusal: () =>
-      new AppError('rate_limited', `the account is already sending ${maxAtOnce} files`, {
-        headers: { 'Retry-After': String(RETRY_SECONDS) },
-      }),
+    refusal: () => tooMany(`an account sends at most ${maxAtOnce} files at once`, RETRY_SECONDS),
   });
   return {
     store,

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { AppError } from '../../errors.ts';
+import { tooMany } from '../../errors.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import type { Page, RowCount, SizedItem } from '../db/paging.ts';
 import { FairGate } from '../processes/fair-gate.ts';
@@ -26,6 +26,7 @@ const SMALL_PAGE_BYTES = 256 * 1024;
 const PAGES_OF_ONE_SLICE = { places: 32, perKey: 4, maxWaiting: 16 };
 const PAGES_OF_MANY_SLICES = { places: 8, perKey: 2, maxWaiting: 4 };
 const WAIT_MS = 10_000;
+const RETRY_SECONDS = 5;
 
 /** The code of the error that ends a response to a client that does not read it. */
 export const SLOW_READER = 'CLIENT_READS_TOO_SLOWLY';
@@ -104,10 +105,13 @@ function openBody(pieces: AsyncIterable<Buffer>, limits: { stallMs: number; dead
   });
 }
 
-function tooMany(): AppError {
-  const message = 'too many large lists are being read at once; ask for summaries, or try again soon';
-  return new AppError('rate_limited', message, { headers: { 'Retry-After': '5' } });
-}
+const refusalOf =
+  ({ perKey }: { perKey: number }) =>
+  () =>
+    tooMany(
+      `an account reads at most ${perKey} pages of this size at once; ask for summaries`,
+      RETRY_SECONDS,
+    );
 
 export function createLargeLists({
   stallMs = STALL_MS,
@@ -115,8 +119,12 @@ export function createLargeLists({
   leewayMs = LEEWAY_MS,
   minBytesPerSecond = MIN_BYTES_PER_SECOND,
 } = {}): LargeLists {
-  const ofOneSlice = new FairGate({ ...PAGES_OF_ONE_SLICE, waitMs, refusal: tooMany });
-  const ofManySlices = new FairGate({ ...PAGES_OF_MANY_SLICES, waitMs, refusal: tooMany });
+  const ofOneSlice = new FairGate({ ...PAGES_OF_ONE_SLICE, waitMs, refusal: refusalOf(PAGES_OF_ONE_SLICE) });
+  const ofManySlices = new FairGate({
+    ...PAGES_OF_MANY_SLICES,
+    waitMs,
+    refusal: refusalOf(PAGES_OF_MANY_SLICES),
+  });
   return {
     async reply(input, page, items, count, read) {
       const { headers = {} } = paginate(input, page, [...items], count);

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { tooMany } from '../../errors.ts';
 import type { RateVerdict } from '../processes/rate-verdict.ts';
 import { createTokenBuckets, type TokenBuckets } from '../processes/token-buckets.ts';
 import type { RateLeases } from './rate-leases.ts';
@@ -80,14 +80,14 @@ function limitHeaders(verdict: RateVerdict): Headers {
   };
 }
 
-function refuse(verdict: RateVerdict): never {
-  throw new AppError('rate_limited', `too many requests; try again in ${verdict.retryAfterSeconds} s`, {
-    headers: { ...limitHeaders(verdict), 'Retry-After': String(verdict.retryAfterSeconds) },
-  });
+/** @param limit such as `10 a second` */
+function refuse(verdict: RateVerdict, limit: string): never {
+  const { retryAfterSeconds } = verdict;
+  throw tooMany(`too many requests: at most ${limit}`, retryAfterSeconds, limitHeaders(verdict));
 }
 
-function headersOrRefusal(verdict: RateVerdict): Headers {
-  return verdict.allowed ? limitHeaders(verdict) : refuse(verdict);
+function headersOrRefusal(verdict: RateVerdict, perSecond: number): Headers {
+  return verdict.allowed ? limitHeaders(verdict) : refuse(verdict, `${perSecond} a second`);
 }
 
 function loginCounts(
@@ -119,7 +119,7 @@ export function createRateLimiter(
 ): RateLimiter {
   function takeShare(caller: string, perSecond: number): Headers {
     const share = perSecond / processes();
-    return headersOrRefusal(buckets.take(caller, share, share * BURST_SECONDS));
+    return headersOrRefusal(buckets.take(caller, share, share * BURST_SECONDS), perSecond);
   }
   function takePerMinute(caller: string, perMinute: number): RateVerdict {
     const burst = perMinute / processes();
@@ -127,15 +127,17 @@ export function createRateLimiter(
   }
   function requirePerMinute(caller: string, perMinute: number): void {
     const verdict = takePerMinute(caller, perMinute);
-    if (!verdict.allowed) refuse(verdict);
+    if (!verdict.allowed) refuse(verdict, `${perMinute} a minute`);
   }
   return {
     request(caller, perSecond) {
       if (perSecond === 0) return {};
       if (!leases || processes() === 1) return takeShare(caller, perSecond);
       const verdict = leases.take(caller, perSecond, perSecond * BURST_SECONDS);
-      if (!(verdict instanceof Promise)) return headersOrRefusal(verdict);
-      return verdict.then(headersOrRefusal, () => takeShare(caller, perSecond));
+      const answer = (given: RateVerdict) => headersOrRefusal(given, perSecond);
+      return verdict instanceof Promise
+        ? verdict.then(answer, () => takeShare(caller, perSecond))
+        : answer(verdict);
     },
     login(network, email, isKnown = false) {
       const taken: string[] = [];
@@ -144,7 +146,7 @@ export function createRateLimiter(
         const verdict = takePerMinute(caller, perMinute);
         if (!verdict.allowed) {
           giveBack();
-          refuse(verdict);
+          refuse(verdict, `${perMinute} a minute`);
         }
         taken.push(caller);
       }

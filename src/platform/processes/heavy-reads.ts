@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError, tooMany } from '../../errors.ts';
 import { type DatabaseOptions, directUrlOf, openDatabase } from '../db/database.ts';
 import { onClient, type Queryable } from '../db/queryable.ts';
 import { FairGate } from './fair-gate.ts';
@@ -35,11 +35,8 @@ export interface HeavyReads {
   close(): Promise<void>;
 }
 
-function tooMany(what: string): AppError {
-  return new AppError('rate_limited', `too many ${what} at once; try again soon`, {
-    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-  });
-}
+const refusalOf = (what: string) =>
+  tooMany(`too many ${what} at once: an account reads ${PER_ACCOUNT} at a time`, RETRY_AFTER_SECONDS);
 
 /** Runs `work` with a client that refuses statements after `ms` milliseconds, and leaves no transaction open. */
 export async function withDeadline<T>(
@@ -89,7 +86,7 @@ export function openHeavyReads(
   return {
     run: ({ accountId, what }, work) =>
       gate.run(accountId, () => onClient(database.pool, (client) => withDeadline(client, RUN_MS, work)), {
-        refusal: () => tooMany(what),
+        refusal: () => refusalOf(what),
       }),
     close: () => database.close(),
   };

@@ -104,12 +104,12 @@ describe('POST /events', () => {
 
   const bad: [field: string, value: unknown, message: RegExp][] = [
     ['event', undefined, /required/],
-    ['event', '', /must match/],
-    ['event', 'Order', /must match/],
-    ['event', '1order', /must match/],
-    ['event', 'order placed', /must match/],
-    ['event', 'order\n', /must match/],
-    ['event', `o${'x'.repeat(64)}`, /must match/],
+    ['event', '', /must have 1 to 64 lower-case letters, digits and underscores/],
+    ['event', 'Order', /must have 1 to 64 lower-case letters, digits and underscores/],
+    ['event', '1order', /must have 1 to 64 lower-case letters, digits and underscores/],
+    ['event', 'order placed', /must have 1 to 64 lower-case letters, digits and underscores/],
+    ['event', 'order\n', /must have 1 to 64 lower-case letters, digits and underscores/],
+    ['event', `o${'x'.repeat(64)}`, /must have 1 to 64 lower-case letters, digits and underscores/],
     ['event', 7, /must be a string/],
     ['contact_id', 0, /must be/],
     ['contact_id', 1.5, /must be an integer/],

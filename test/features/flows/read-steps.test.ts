@@ -257,7 +257,12 @@ describe('rejects', () => {
       'steps[0].event_name',
       'is reserved',
     ],
-    ['an event name in capitals', [{ ...event, event_name: 'Order' }], 'steps[0].event_name', 'must match'],
+    [
+      'an event name in capitals',
+      [{ ...event, event_name: 'Order' }],
+      'steps[0].event_name',
+      'must have 1 to 64 lower-case letters, digits and underscores',
+    ],
     [
       'a wait for an event without end',
       [{ type: 'wait_for_event', event_name: 'x' }],
@@ -344,7 +349,12 @@ describe('rejects', () => {
     ['weights of 99', [split(50, 49)], 'steps[0].branches', 'add up to 100, not 99'],
     ['half a percent', [split(99.5, 1)], 'steps[0].branches[0].weight', 'must be an integer'],
     ['a negative weight', [split(100, 1, -1)], 'steps[0].branches[2].weight', 'at least 0'],
-    ['a reason with spaces', [{ type: 'exit', reason: 'All done' }], 'steps[0].reason', 'must match'],
+    [
+      'a reason with spaces',
+      [{ type: 'exit', reason: 'All done' }],
+      'steps[0].reason',
+      'must have 1 to 64 lower-case letters, digits and underscores',
+    ],
     [
       'a reason of the service',
       [{ type: 'exit', reason: 'goal' }],

@@ -126,7 +126,7 @@ describe('POST /flows', () => {
       'status',
       'must be one of draft, active',
     ],
-    ['a goal that is no event', { goal: 'Order Placed' }, 'goal', 'must match'],
+    ['a goal that is no event', { goal: 'Order Placed' }, 'goal', 'must have 1 to 64 lower-case letters'],
     [
       'an unknown field of the trigger',
       { trigger: { events: 'x' } },

@@ -31,7 +31,7 @@ describe('heavy reads', () => {
     const present = Array.from({ length: MOST }, () => read(1, 'timelines of contacts'));
     await expect(read(1, 'reports of campaigns')).rejects.toMatchObject({
       code: 'rate_limited',
-      message: 'too many reports of campaigns at once; try again soon',
+      message: 'too many reports of campaigns at once: an account reads 2 at a time; try again in 5 s',
       headers: { 'Retry-After': '5' },
     });
     const other = read(2, 'reports of campaigns');

@@ -1,5 +1,5 @@
 /** Accepts scrapes. */
-import { AppError, invalid, notFound } from '../../../errors.ts';
+import { invalid, notFound, tooMany } from '../../../errors.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Egress } from '../../../platform/egress/client.ts';
@@ -50,9 +50,7 @@ async function requireFew(trx: Queryable, { accountId, brandId }: BrandScope): P
   for (const { rule, ...limit } of limits) {
     const seconds = await secondsUntilAllowed(trx, limit);
     if (seconds === null) continue;
-    throw new AppError('rate_limited', `${rule} ${limit.perHour} times an hour`, {
-      headers: { 'Retry-After': String(seconds) },
-    });
+    throw tooMany(`${rule} ${limit.perHour} times an hour`, seconds);
   }
 }
 

@@ -32,7 +32,10 @@ export const exit: StepType<ExitStep> = {
   shape: stepShape('exit', {
     reason: z
       .string()
-      .regex(/^[a-z][a-z0-9_]{0,63}$/)
+      .regex(
+        /^[a-z][a-z0-9_]{0,63}$/,
+        'must have 1 to 64 lower-case letters, digits and underscores, and begin with a letter',
+      )
       .refine(
         (reason) => !OWN_REASONS.includes(reason),
         'is a reason that the service itself uses; choose another one',

@@ -1,4 +1,4 @@
-import { AppError } from '../../../../errors.ts';
+import { AppError, tooMany } from '../../../../errors.ts';
 import { FairGate } from '../../../../platform/processes/fair-gate.ts';
 import {
   createThreadPool,
@@ -13,6 +13,7 @@ const THREADS = 2;
 const PER_ACCOUNT = 1;
 const MAX_WAITING = 20;
 const WAIT_MS = 10_000;
+const RETRY_SECONDS = 5;
 /** The largest HTML takes about half a second. */
 const LIMIT_MS = 5_000;
 const MAX_HEAP_MB = 256;
@@ -28,10 +29,11 @@ export interface HtmlSanitizer {
   close(): Promise<void>;
 }
 
-function tooMany(): AppError {
-  const message = 'too many messages are being read at once; try again soon';
-  return new AppError('rate_limited', message, { headers: { 'Retry-After': '5' } });
-}
+const refusal = () =>
+  tooMany(
+    `too many messages are being read at once: ${PER_ACCOUNT + MAX_WAITING} of an account`,
+    RETRY_SECONDS,
+  );
 
 export function createHtmlSanitizer(): HtmlSanitizer {
   const entry = new URL('sanitize-thread.ts', import.meta.url);
@@ -46,7 +48,7 @@ export function createHtmlSanitizer(): HtmlSanitizer {
     perKey: PER_ACCOUNT,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
-    refusal: tooMany,
+    refusal,
   });
   async function run(job: SanitizeJob): Promise<string | null> {
     try {
