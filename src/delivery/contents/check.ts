@@ -4,12 +4,14 @@ import { type Compiled, compileContent } from './compile.ts';
 import type { CompiledContent, ContentSource, Problem } from './content.ts';
 import { bodyKindOf } from './document.ts';
 import { type Attribute, scanHtml, type Tag } from '../mime/html-scan.ts';
+import { foreignTags } from './foreign-tags.ts';
 import { hasUnsubscribeLink } from './legal-parts.ts';
 import { OTHER_LINK } from './link-schemes.ts';
 import { isKnownPath, isServiceName } from './names.ts';
 import { Placeholders } from './placeholders.ts';
 import { preparedSource, sourceTexts, type SourceText } from './source-texts.ts';
 import { MAX_SMS_SEGMENTS, smsSegments } from './sms-text.ts';
+import { applyEdits } from './urls.ts';
 import { namesInText } from './used-names.ts';
 
 /** Gmail clips an email whose HTML is longer. */
@@ -44,6 +46,32 @@ export function linkFault(url: string, kind: 'link' | 'image', hasLiquid: boolea
   if (!parsed || /\s/.test(text)) return 'is not a valid address';
   if (LOCAL_HOST.test(parsed.hostname)) return 'points to a host that recipients cannot reach';
   return DOTTED.test(parsed.hostname) ? null : 'has a host name without a domain';
+}
+
+/** Replaces what no recipient sees by spaces. */
+function withoutUnseen(html: string): string {
+  const { comments, styles, scripts } = scanHtml(html);
+  const edits = [...comments, ...styles, ...scripts].map(({ start, end }) => {
+    return { start, end, by: html.slice(start, end).replaceAll(/[^\n]/g, ' ') };
+  });
+  return applyEdits(html, edits);
+}
+
+/** Finds tags of other tools, each once in a field. */
+function foreignProblems(texts: readonly SourceText[], placeholders: Placeholders): Problem[] {
+  return texts.flatMap(({ field, text }) => {
+    const hidden = placeholders.hide(text);
+    const visible = hidden.includes('<') ? withoutUnseen(hidden) : hidden;
+    const lineOf = lineFinder(visible);
+    const reported = new Set<string>();
+    return foreignTags(visible).flatMap(({ tag, tool, start }): Problem[] => {
+      if (reported.has(tag)) return [];
+      reported.add(tag);
+      const line = field === 'body' ? `line ${lineOf(start)}: ` : '';
+      const message = `${line}${shown(tag)} is a tag of ${tool}, which Carillon does not replace`;
+      return [{ field, code: 'foreign_tag', message }];
+    });
+  });
 }
 
 const OF_KIND = { link: 'a link', image: 'an image' } as const;
@@ -239,6 +267,7 @@ export async function checkContent(source: ContentSource, known: readonly string
     if (bodyKindOf(html) !== 'text') found.push(...tagProblems({ field: 'body', html }, placeholders));
   }
   found.push(
+    ...foreignProblems(all, placeholders),
     ...designProblems(texts.design, placeholders),
     ...designAlts(prepared.design?.sections ?? [], 'design.sections'),
   );

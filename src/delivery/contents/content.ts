@@ -92,6 +92,7 @@ export type ProblemCode =
   | 'missing_physical_address'
   | 'too_large'
   | 'missing_alt'
+  | 'foreign_tag'
   | 'script';
 
 /** The values of one message. Only own properties are read. An unknown name renders as an empty text. */

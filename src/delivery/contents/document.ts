@@ -1,7 +1,7 @@
 /** Builds complete HTML documents from what authors write. Texts have placeholders instead of Liquid. */
 import { scanHtml } from '../mime/html-scan.ts';
 import { textLinks } from '../mime/text-links.ts';
-import { isMjml } from './mjml-source.ts';
+import { isMjml } from './mjml-kind.ts';
 import { escapeValue } from './values.ts';
 
 /** Detects the kind of a body by its tags. */

@@ -3,7 +3,8 @@ import { CompileError } from './compile-error.ts';
 import { computedLiquid } from './computed-attributes.ts';
 import type { Problem } from './content.ts';
 import { mjmlToHtml } from './mjml.ts';
-import { type MjmlFault, readMjml } from './mjml-source.ts';
+import type { MjmlFault } from './mjml-kind.ts';
+import { readMjml } from './mjml-source.ts';
 import type { HiddenText, Placeholders } from './placeholders.ts';
 
 /** Maximum number of faults that are reported at once. */

@@ -150,11 +150,18 @@ export class LiquidSyntaxError extends Error {
 /** The library's message, without the place, which it appends. */
 const PLACE = /, line:\d+, col:\d+$/;
 
+/** How tags of Handlebars, Mustache and Braze begin. */
+const FOREIGN = /^invalid value expression: "[#/^>&!{$@~]/;
+
 function syntaxError(error: unknown): LiquidSyntaxError {
   const { message } = error as Error;
   if (message.startsWith('Maximum call stack')) return new LiquidSyntaxError('tags are nested too deeply', 1);
   const line = LiquidError.is(error) ? (error.token.getPosition()[0] as number) : 1;
-  return new LiquidSyntaxError(message.replace(PLACE, '').slice(0, 300), line);
+  const plain = message.replace(PLACE, '').slice(0, 300);
+  return new LiquidSyntaxError(
+    FOREIGN.test(plain) ? `${plain}, a tag of another tool, such as Handlebars` : plain,
+    line,
+  );
 }
 
 /** A template, ready to render. */

@@ -2,44 +2,19 @@
  * Prepares what an author wrote for MJML, which drops what it has no place for without a word: texts in columns, elements
  * that are not closed, everything before and after `<mjml>`.
  */
-import presetCore from 'mjml-preset-core';
-import { type Range, scanHtml } from '../mime/html-scan.ts';
+import type { Range } from '../mime/html-scan.ts';
 import { VOID_ELEMENTS } from '../mime/hidden-elements.ts';
 import { LiquidSyntaxError, parseLiquid } from './liquid.ts';
+import { ENDING, HEAD, INCLUDE, KNOWN, type MjmlFault, withoutSubset } from './mjml-kind.ts';
 import { type MjmlPart, mjmlParts } from './mjml-parts.ts';
+import { MjmlText } from './mjml-text.ts';
 import { Placeholders } from './placeholders.ts';
 import { applyEdits, type Edit } from './urls.ts';
 
-/** Elements whose content is HTML. */
-const ENDING = new Set(
-  presetCore.components.filter((each) => each.endingTag).map((each) => each.componentName),
-);
-const KNOWN = new Set([
-  ...presetCore.components.map((each) => each.componentName),
-  ...['mjml', 'mj-all', 'mj-class', 'mj-selector', 'mj-html-attribute'],
-]);
 /** Elements whose texts are not shown, but not dropped either. */
 const NOT_SHOWN = new Set(['mj-style', 'mj-html-attribute']);
-/** Elements of `<mj-head>`. Elsewhere, MJML fails. */
-const HEAD = new Set([
-  'mj-attributes',
-  'mj-breakpoint',
-  'mj-font',
-  'mj-html-attributes',
-  'mj-preview',
-  'mj-style',
-  'mj-title',
-]);
-const INCLUDE = 'mj-include';
 /** HTML elements whose content is neither shown nor HTML. */
 const RAW_TEXT = new Set(['style', 'script']);
-const MAX_SHOWN = 40;
-
-/** A problem and its position in the text. */
-export interface MjmlFault {
-  at: number;
-  message: string;
-}
 
 /** A text of which a mark shows whether MJML has kept it. */
 interface Marked {
@@ -64,46 +39,19 @@ export interface MjmlSource {
   withoutMarks(html: string): string;
 }
 
-const DOCTYPE = /<!doctype\b[^>[]*\[([^\]]*)\]\s*>/i;
-const ENTITY = /<!ENTITY\s+(?:%\s+)?([^\s%]+)/g;
-/** Whether HTML defines an entity. */
-const isDecodable = (name: string) => scanHtml(`<a href="&${name};">`).urls[0]?.value !== `&${name};`;
 const newlines = (text: string) => text.replaceAll(/[^\n]/g, '');
 
-/** Whether a body is MJML, or meant to be, rather than HTML or text. @param body with placeholders instead of Liquid */
-export function isMjml(body: string): boolean {
-  if (!/<mj/i.test(body)) return false;
-  const parts = mjmlParts(withoutSubset(body).text);
-  const root = parts.findIndex(({ kind, name }) => kind === 'open' && name === 'mjml');
-  if (root >= 0) {
-    const isFirst = parts
-      .slice(0, root)
-      .every(({ kind, start, end }) => isSilent(kind, body.slice(start, end)));
-    return isFirst || /<mj-[a-z]/i.test(body.slice(parts[root]?.start));
+const isKnown = (name: string, parent: string) => KNOWN.has(name) || parent === 'mj-attributes';
+
+/** What is wrong with an element where it stands; null if nothing is. */
+function faultOfElement({ name, selfClosing, hasAttributes }: MjmlPart, parent: string): string | null {
+  if (name === INCLUDE) return 'cannot be used: a template has no files';
+  if (!isKnown(name, parent)) {
+    const isEmpty = selfClosing || VOID_ELEMENTS.has(name);
+    return isEmpty && !hasAttributes ? null : 'is not an element of MJML, and would be lost';
   }
-  const first = parts.find(({ kind, start, end }) => !isSilent(kind, body.slice(start, end)));
-  if (first) return first.kind === 'open' && (KNOWN.has(first.name) || first.name === INCLUDE);
-  const last = parts.at(-1);
-  return last?.kind === 'comment' && !last.closed && /<mjml[\s>]/i.test(body.slice(last.start));
-}
-
-const isSilent = (kind: MjmlPart['kind'], text: string) =>
-  ['comment', 'declaration', 'instruction'].includes(kind) || (kind === 'text' && text.trim() === '');
-
-/** Replaces the internal subset of a DOCTYPE by spaces: the scanner would take its end for a text. */
-function withoutSubset(text: string): { text: string; fault: MjmlFault | null } {
-  const found = DOCTYPE.exec(text);
-  if (!found || found.index > text.search(/<mjml[\s/>]/i)) return { text, fault: null };
-  const { 0: doctype, 1: subset = '', index } = found;
-  const declared = [...subset.matchAll(ENTITY)]
-    .map(([, name = '']) => name)
-    .find((name) => !isDecodable(name));
-  const message = `the entity "${declared}" of the DOCTYPE is not supported`;
-  const blank = doctype.replaceAll(/[^\n]/g, ' ');
-  return {
-    text: text.slice(0, index) + blank + text.slice(index + doctype.length),
-    fault: declared === undefined ? null : { at: index, message },
-  };
+  if (HEAD.has(name)) return parent === 'mj-head' ? null : 'belongs in <mj-head>';
+  return parent === 'mj-head' && name !== 'mj-raw' ? 'does not belong in <mj-head>' : null;
 }
 
 /** Reads the parts of a body one after another. */
@@ -113,10 +61,8 @@ class SourceReader {
   readonly edits: Edit[] = [];
   readonly marked: Marked[] = [];
   readonly marks: Placeholders;
-  readonly #text: string;
+  readonly body: MjmlText;
   readonly #placeholders: Placeholders;
-  /** Liquid that prints nothing, in the whole text. */
-  readonly #silent: readonly Range[];
   /** Where the document begins and ends. */
   root: Range | null = null;
   /** Liquid directly in `<mjml>`, which has its place before the document. */
@@ -131,24 +77,15 @@ class SourceReader {
   constructor(text: string, placeholders: Placeholders) {
     const plain = withoutSubset(text);
     if (plain.fault) this.faults.push(plain.fault);
-    this.#text = plain.text;
+    this.body = new MjmlText(plain.text, placeholders);
     this.#placeholders = placeholders;
-    this.#silent = placeholders.silentTags(plain.text);
     this.marks = new Placeholders([text, 'lqx']);
   }
 
   read(): void {
-    for (const part of mjmlParts(this.#text)) if (!this.#readPart(part)) break;
+    for (const part of mjmlParts(this.body.text)) if (!this.#readPart(part)) break;
     if (this.#ending) this.#fault(this.#ending.at, `<${this.#ending.name}> is not closed`);
     if (!this.root && this.faults.length === 0) this.#fault(0, 'there is no <mjml>');
-  }
-
-  /** The Liquid that prints nothing in a range. */
-  silentIn({ start, end }: Range): string {
-    return this.#silent
-      .filter((range) => start <= range.start && range.end <= end)
-      .map((range) => this.#text.slice(range.start, range.end))
-      .join('');
   }
 
   /** @returns whether the rest can be understood */
@@ -167,66 +104,48 @@ class SourceReader {
 
   /** Reads what stands before or after the document. */
   #readOutside(part: MjmlPart): boolean {
-    const { kind, name, start, end } = part;
+    if (part.kind === 'open' && part.name === 'mjml') return this.#readRoot(part);
+    const message = this.body.isSilent(part) ? null : this.#outsideFault(part);
+    return message === null || this.#fault(part.start, message);
+  }
+
+  #readRoot(part: MjmlPart): boolean {
+    if (this.root) return this.#fault(part.start, 'a body has only one <mjml>');
+    this.root = { start: part.start, end: 0 };
+    this.#readElement(part);
+    return true;
+  }
+
+  #outsideFault({ kind, name, start, end, inner }: MjmlPart): string | null {
     const side = this.root ? 'after </mjml>' : 'before <mjml>';
-    if (kind === 'comment' || kind === 'declaration' || this.#isIn(part)) return true;
-    if (kind === 'instruction') {
-      if (/^<\?xml\b/i.test(this.#text.slice(start, end))) return true;
-      return this.#fault(start, `${this.#show({ start, end })} is not run`);
-    }
-    if (kind === 'open' && name === 'mjml') {
-      if (this.root) return this.#fault(start, 'a body has only one <mjml>');
-      this.root = { start, end: 0 };
-      this.#readElement(part);
-      return true;
-    }
-    if (kind === 'open' || kind === 'close') {
-      const tag = `<${kind === 'close' ? '/' : ''}${name}>`;
-      if (!this.root && name.startsWith('mj-')) return this.#fault(start, `${tag} must stand in <mjml>`);
-      return this.#fault(start, `${tag} stands ${side}`);
-    }
-    const shown = this.#shownIn(part.kind === 'cdata' ? part.inner : part);
-    return shown
-      ? this.#fault(shown.start, `"${this.#show(shown)}" stands ${side}, and would be lost`)
-      : true;
-  }
-
-  /** Whether a part is inside of Liquid that prints nothing. */
-  #isIn({ start, end }: Range): boolean {
-    return this.#silent.some((range) => range.start <= start && end <= range.end);
-  }
-
-  /** The first text in a range that is neither blank nor Liquid that prints nothing. */
-  #shownIn({ start, end }: Range, alsoOutputs = true): Range | null {
-    const words = this.#placeholders.find(this.#text.slice(start, end));
-    const liquid = words
-      .filter(({ token }) => !alsoOutputs || !token.isOutput)
-      .map((word) => ({ start: start + word.start, end: start + word.end }));
-    const gone = alsoOutputs
-      ? this.#silent
-      : [...this.#silent, ...liquid].toSorted((a, b) => a.start - b.start);
-    let at = start;
-    for (const range of [
-      ...gone.filter((each) => each.end > start && each.start < end),
-      { start: end, end },
-    ]) {
-      const piece = this.#text.slice(at, Math.max(at, range.start));
-      if (piece.trim() !== '') {
-        const from = at + piece.length - piece.trimStart().length;
-        return { start: from, end: from + piece.trim().length };
+    switch (kind) {
+      case 'open':
+      case 'close': {
+        const tag = `<${kind === 'close' ? '/' : ''}${name}>`;
+        return !this.root && name.startsWith('mj-') ? `${tag} must stand in <mjml>` : `${tag} stands ${side}`;
       }
-      at = Math.max(at, range.end);
+      case 'instruction':
+        if (/^<\?xml\b/i.test(this.body.slice({ start, end }))) return null;
+        return `${this.body.show({ start, end })} is not run`;
+      case 'text':
+      case 'cdata': {
+        const printed = this.body.firstPrinted(inner);
+        if (!printed) return null;
+        this.#fault(printed.start, `"${this.body.show(printed)}" stands ${side}, and would be lost`);
+        return null;
+      }
+      default:
+        return null;
     }
-    return null;
   }
 
   /** Ends an element with HTML at a tag of MJML, because it is not closed. */
-  #endsBefore({ kind, name, start, end }: MjmlPart): boolean {
+  #endsBefore({ kind, name, start }: MjmlPart): boolean {
     const ending = this.#ending;
     if (!ending || (kind !== 'open' && kind !== 'close')) return false;
     if (!KNOWN.has(name) && name !== INCLUDE) return this.#keepUnknown(kind, name, start);
     if (kind === 'close' && name === ending.name) return false;
-    const tag = this.#text.slice(start, end).startsWith('</') ? `</${name}>` : `<${name}>`;
+    const tag = kind === 'close' ? `</${name}>` : `<${name}>`;
     this.#fault(ending.at, `<${ending.name}> is not closed before ${tag}`);
     this.#ending = null;
     return true;
@@ -258,7 +177,7 @@ class SourceReader {
       !ending.marked &&
       !NOT_SHOWN.has(ending.name)
     ) {
-      const shown = this.#shownIn(inner, false);
+      const shown = this.body.firstWords(inner);
       if (shown) this.#mark(shown, ending);
     }
     this.#inRawText = kind === 'open' && !part.selfClosing && RAW_TEXT.has(name);
@@ -266,7 +185,7 @@ class SourceReader {
 
   #mark(shown: Range, ending: { name: string; marked: boolean }): void {
     ending.marked = true;
-    this.marked.push({ at: shown.start, text: this.#show(shown), element: ending.name });
+    this.marked.push({ at: shown.start, text: this.body.show(shown), element: ending.name });
     const word = this.marks.add({ source: '', isOutput: false });
     this.edits.push({ start: shown.end, end: shown.end, by: word });
   }
@@ -296,23 +215,17 @@ class SourceReader {
   }
 
   #readOpen(part: MjmlPart, parent: string): void {
-    const { name, start, selfClosing, hasAttributes, hasTagInQuotes } = part;
+    const { name, start, selfClosing, hasTagInQuotes } = part;
     this.#lowerCase(part);
     if (hasTagInQuotes) this.#fault(start, `a quotation mark of <${name}> is not closed`);
-    if (name === INCLUDE) this.#fault(start, '<mj-include> cannot be used: a template has no files');
-    else if (!KNOWN.has(name) && parent !== 'mj-attributes') {
-      const isEmpty = selfClosing || VOID_ELEMENTS.has(name);
-      if (!isEmpty) this.#unknown = { name, depth: 1 };
-      if (hasAttributes || !isEmpty)
-        this.#fault(start, `<${name}> is not an element of MJML, and would be lost`);
-    } else if (HEAD.has(name) && parent !== 'mj-head') this.#fault(start, `<${name}> belongs in <mj-head>`);
-    else if (parent === 'mj-head' && !HEAD.has(name) && name !== 'mj-raw')
-      this.#fault(start, `<${name}> does not belong in <mj-head>`);
-    if (selfClosing || this.#unknown || VOID_ELEMENTS.has(name) || name === INCLUDE) return;
+    const fault = faultOfElement(part, parent);
+    if (fault !== null) this.#fault(start, `<${name}> ${fault}`);
+    if (selfClosing || VOID_ELEMENTS.has(name) || name === INCLUDE) return;
     if (ENDING.has(name)) {
       this.#ending = { name, at: start, marked: false };
       this.#inRawText = false;
-    } else this.#open.push(name);
+    } else if (isKnown(name, parent)) this.#open.push(name);
+    else this.#unknown = { name, depth: 1 };
   }
 
   #readClose(part: MjmlPart): void {
@@ -324,19 +237,20 @@ class SourceReader {
 
   /** A comment stays out of the HTML, but its Liquid keeps its effect on what follows. */
   #readComment({ start, end }: MjmlPart, parent: string): void {
-    const liquid = this.silentIn({ start, end });
+    const liquid = this.body.silentIn({ start, end });
     const isMoved = parent === 'mjml' && this.#move(liquid);
     const by = liquid === '' || isMoved ? '' : `<mj-raw>${liquid}</mj-raw>`;
-    this.edits.push({ start, end, by: by + newlines(this.#text.slice(start, end)) });
+    this.edits.push({ start, end, by: by + newlines(this.body.slice({ start, end })) });
   }
 
   #readText({ start, inner }: MjmlPart, parent: string): void {
     if (parent === 'mj-html-attribute') return;
-    const shown = this.#shownIn(inner, false);
-    if (shown) this.#fault(shown.start, `"${this.#show(shown)}" stands in <${parent}>, which shows no text`);
-    const liquid = parent === 'mjml' ? this.silentIn(inner) : '';
+    const shown = this.body.firstWords(inner);
+    if (shown)
+      this.#fault(shown.start, `"${this.body.show(shown)}" stands in <${parent}>, which shows no text`);
+    const liquid = parent === 'mjml' ? this.body.silentIn(inner) : '';
     if (liquid !== '' && this.#move(liquid))
-      this.edits.push({ ...inner, by: newlines(this.#text.slice(start, inner.end)) });
+      this.edits.push({ ...inner, by: newlines(this.body.slice({ start, end: inner.end })) });
   }
 
   /** Moves Liquid before the document, unless its tags enclose elements. */
@@ -353,12 +267,7 @@ class SourceReader {
 
   /** MJML searches for the end of an element in lower case. */
   #lowerCase({ name, inner }: MjmlPart): void {
-    if (this.#text.slice(inner.start, inner.end) !== name) this.edits.push({ ...inner, by: name });
-  }
-
-  #show({ start, end }: Range): string {
-    const text = this.#placeholders.show(this.#text.slice(start, end)).replaceAll(/\s+/g, ' ');
-    return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+    if (this.body.slice(inner) !== name) this.edits.push({ ...inner, by: name });
   }
 
   #fault(at: number, message: string): false {
@@ -381,8 +290,8 @@ export function readMjml(text: string, placeholders: Placeholders): MjmlSource {
   return {
     faults: reader.faults.toSorted((one, other) => one.at - other.at),
     warnings: reader.warnings,
-    lead: reader.silentIn({ start: 0, end: start }) + reader.moved,
-    trail: reader.silentIn({ start: end, end: text.length }),
+    lead: reader.body.silentIn({ start: 0, end: start }) + reader.moved,
+    trail: reader.body.silentIn({ start: end, end: text.length }),
     mjml,
     lostTexts: (html) =>
       marks.lost(mjml, html).map(({ index }) => {

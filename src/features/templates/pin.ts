@@ -16,7 +16,7 @@ import { findTemplate, findVersionOf, keepCompiled, keepVersion, type TemplateRo
 import { withSamples } from './samples.ts';
 
 /** Raise this when the same content compiles to a different result, so that new versions are made. */
-const COMPILER_VERSION = 1;
+const COMPILER_VERSION = 2;
 
 export interface TemplateDeps {
   pool: pg.Pool;

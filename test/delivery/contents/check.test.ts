@@ -98,6 +98,145 @@ describe('the check of a content', () => {
     expect(await engine.check(withDesign(design, marketing), [], 1)).toEqual([]);
   });
 
+  // One of each form, from the documentation that `foreign-tags.ts` names and from public letters.
+  it.each([
+    [
+      'Mailchimp',
+      '*|FNAME|*',
+      '*|IF:VIP|*',
+      '*|MC:SUBJECT|*',
+      '*|HTML:LIST_ADDRESS_HTML|*',
+      '*|DATE:d/m/y|*',
+      '*|UNSUB|*',
+    ],
+    [
+      'Salesforce Marketing Cloud',
+      '%%First Name%%',
+      '%%emailaddr%%',
+      '%%=v(@name)=%%',
+      '%%[ SET @x = 1 ]%%',
+      '%%!message_id%%',
+    ],
+    [
+      'Mailgun',
+      '%recipient.name%',
+      '%recipient%',
+      '%unsubscribe_url%',
+      '%tag_unsubscribe_url%',
+      '%mailing_list_unsubscribe_url%',
+    ],
+    [
+      'ActiveCampaign',
+      '%FIRSTNAME%',
+      '%UNSUBSCRIBELINK%',
+      '%SENDER-INFO-SINGLELINE%',
+      '%CONTACT_ID%',
+      '%EMAIL%',
+    ],
+    ['SendGrid', '[%first_name | Customer%]', '-firstName-', '-name-', '<%asm_group_unsubscribe_url%>'],
+    ['Adobe Campaign', '<%= recipient.firstName %>', '<%@ include view="x" %>'],
+    ['PHP', '<?php echo $x ?>', '<?= $x ?>'],
+    ['FreeMarker', '${first_name}', '$!{lead.FirstName}', '<#if x>'],
+    ['Mailjet', '[[data:firstname:"there"]]', '[[var:x]]'],
+    [
+      'GetResponse, Mailjet or Constant Contact',
+      '[[firstname]]',
+      '[[FIRSTNAME OR "there"]]',
+      '[[UNSUB_LINK_EN]]',
+      '[[contact.first_name]]',
+      '[[trackingImage]]',
+    ],
+    ['Constant Contact', '$SUBSCRIBER.EMAIL$'],
+    ['AWeber', '{!firstname}', '{!Contact.FirstName}'],
+    ['MailerLite', '{$name}', '{$unsubscribe}'],
+    ['Zoho Campaigns', '$[FNAME|Customer]$', '$[LI:UNSUBSCRIBE]$'],
+    ['Dotdigital', '@FIRSTNAME@', '$UNSUB$'],
+    [
+      'Mautic',
+      '{contactfield=firstname}',
+      '{contactfield=firstname|there}',
+      '{unsubscribe_url}',
+      '{webview_text}',
+    ],
+    [
+      'MailPoet',
+      '[subscriber:firstname | default:reader]',
+      '[link:subscription_unsubscribe_url]',
+      '[contact_attribute:firstname]',
+    ],
+    [
+      'Campaign Monitor',
+      '[firstname,fallback=there]',
+      '[Name, fallback=]',
+      '<unsubscribe>',
+      '<webversion>',
+      '<singleline label="x">',
+    ],
+    ['CiviCRM', '{contact.first_name}', '{action.unsubscribeUrl}', '{domain.address}'],
+    ['Keap', '~Contact.FirstName~'],
+    ['Moosend', '#recipient:name#', '#unsubscribeLink#'],
+    ['listmonk', '@TrackLink'],
+    [
+      'another tool',
+      '{name}',
+      '{firstname}',
+      '{first_name, "there"}',
+      '{unsubscribe}',
+      '{FIRST_NAME}',
+      '[FNAME]',
+      '[firstname]',
+      '[UNSUBSCRIBEURL]',
+      '[unsubscribe]',
+      '[webversion]',
+      '[Email]',
+      '[UNSUBSCRIBE_URL]',
+    ],
+  ])('warns of the tags of %s', async (tool, ...tags) => {
+    for (const tag of tags) {
+      const warning = (field: string, line = '') => ({
+        field,
+        code: 'foreign_tag',
+        message: `${line}${tag} is a tag of ${tool}, which Carillon does not replace`,
+      });
+      const body = `<p>{{ contact.first_name }}</p>\n<p>Hi ${tag}, ${tag}</p>`;
+      const found = await engine.check(withBody(body, { ...marketing, subject: `Hi ${tag}` }), [], 1);
+      expect(found).toEqual([warning('subject'), warning('body', 'line 2: ')]);
+      const link = withBody(
+        `<p><a href="https://a.example/?x=${tag.replaceAll('"', '')}">x</a></p>`,
+        marketing,
+      );
+      if (!/[<\s]/.test(tag))
+        expect((await engine.check(link, [], 1)).map(({ code }) => code)).toContain('foreign_tag');
+      expect(await engine.check(sms(`Hi ${tag}`), [], 1)).toEqual([warning('body', 'line 1: ')]);
+      const design = { sections: [{ type: 'header', props: { title: tag } }] };
+      expect(await engine.check(withDesign(design, marketing), [], 1)).toEqual([
+        warning('design.sections.0.props.title'),
+      ]);
+    }
+  });
+
+  it.each([
+    'a | b *|* c',
+    '50% off and 20% more',
+    '100%%',
+    '$5 and $10',
+    'x[0] [1] [a] [x, y]',
+    '{ a: 1 }',
+    'a-name-b',
+    'well-known',
+    'mail@a.example @handle',
+    'https://a.example/%D0%9F%D1%80_%2F%C3%A4?x=%7Bname%7D',
+    '#tag1 #tag2#',
+    '~5.5~',
+    '< 5 % >',
+    '$USD',
+    '[sic]',
+  ])('does not take %j for a tag of another tool', async (text) => {
+    const style = '<style>p{color:red} /* {name} */</style><!-- *|FNAME|* --><script>let a = `${b}`</script>';
+    const source = withBody(`${style}<p>${text}</p>`, { ...marketing, subject: text });
+    expect((await engine.check(source, [], 1)).map(({ code }) => code)).toEqual(['script']);
+  });
+
   it('finds broken links and missing alt texts in MJML and in designs', async () => {
     const mjml =
       '<mjml><mj-body><mj-section><mj-column><mj-image src="/x" /><mj-button href="">x</mj-button></mj-column></mj-section></mj-body></mjml>';

@@ -369,6 +369,16 @@ describe('invalid Liquid', () => {
     ['an open output', 'a {{ x', 'line 1: output "{{ x" not closed'],
     ['an unknown filter', '{{ x | foo }}', 'line 1: undefined filter: foo'],
     ['an unknown tag', '{% foo %}', 'line 1: tag "foo" not found'],
+    [
+      'a tag of Handlebars',
+      '\n{{#if x}}',
+      'line 2: invalid value expression: "#if x", a tag of another tool, such as Handlebars',
+    ],
+    [
+      'a tag of Postmark',
+      '{{{ x }}}',
+      'line 1: invalid value expression: "{ x", a tag of another tool, such as Handlebars',
+    ],
     ['a file', '{% include "/etc/passwd" %}', 'line 1: tag "include" not found'],
     ['a file as a partial', '{% render "/etc/passwd" %}', 'line 1: tag "render" not found'],
     ['a layout', '{% layout "x" %}', 'line 1: tag "layout" not found'],

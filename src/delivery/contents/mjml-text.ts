@@ -1,0 +1,83 @@
+/** What a body in MJML shows, and what of its Liquid prints nothing. */
+import type { Range } from '../mime/html-scan.ts';
+import type { Placeholders } from './placeholders.ts';
+
+const MAX_SHOWN = 40;
+
+/** A body with placeholders instead of Liquid. */
+export class MjmlText {
+  readonly text: string;
+  readonly #placeholders: Placeholders;
+  /** Liquid that prints nothing: ranges in order, without overlap. */
+  readonly #silent: readonly Range[];
+
+  constructor(text: string, placeholders: Placeholders) {
+    this.text = text;
+    this.#placeholders = placeholders;
+    this.#silent = placeholders.silentTags(text);
+  }
+
+  slice({ start, end }: Range): string {
+    return this.text.slice(start, end);
+  }
+
+  /** The Liquid that prints nothing in a range. */
+  silentIn(range: Range): string {
+    return this.#silentNear(range)
+      .filter(({ start, end }) => range.start <= start && end <= range.end)
+      .map((each) => this.slice(each))
+      .join('');
+  }
+
+  /** Whether a range is inside of Liquid that prints nothing, such as what `capture` encloses. */
+  isSilent(range: Range): boolean {
+    return this.#silentNear(range).some(({ start, end }) => start <= range.start && range.end <= end);
+  }
+
+  /** The first text in a range that is neither blank nor Liquid. */
+  firstWords(range: Range): Range | null {
+    const words = this.#placeholders
+      .find(this.slice(range))
+      .map(({ start, end }) => ({ start: range.start + start, end: range.start + end }));
+    const liquid = [...this.#silentNear(range), ...words].toSorted((one, other) => one.start - other.start);
+    return this.#firstBeside(liquid, range);
+  }
+
+  /** The first text in a range that is neither blank nor Liquid that prints nothing. */
+  firstPrinted(range: Range): Range | null {
+    return this.#firstBeside(this.#silentNear(range), range);
+  }
+
+  /** A text for its author. */
+  show(range: Range): string {
+    const text = this.#placeholders.show(this.slice(range)).replaceAll(/\s+/g, ' ');
+    return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  }
+
+  #firstBeside(gone: readonly Range[], { start, end }: Range): Range | null {
+    let at = start;
+    for (const range of [...gone, { start: end, end }]) {
+      const piece = this.text.slice(at, Math.max(at, Math.min(range.start, end)));
+      if (piece.trim() !== '') {
+        const from = at + piece.length - piece.trimStart().length;
+        return { start: from, end: from + piece.trim().length };
+      }
+      at = Math.max(at, range.end);
+    }
+    return null;
+  }
+
+  /** The ranges that overlap with a range. */
+  #silentNear({ start, end }: Range): readonly Range[] {
+    let low = 0;
+    let high = this.#silent.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#silent[middle]?.end ?? 0) <= start) low = middle + 1;
+      else high = middle;
+    }
+    let last = low;
+    while ((this.#silent[last]?.start ?? end) < end) last += 1;
+    return this.#silent.slice(low, last);
+  }
+}
