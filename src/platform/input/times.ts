@@ -33,11 +33,12 @@ const named = (order: (month: string, day: string, year: string) => string) =>
   `(?:${order(LONG_MONTH, `(?:0?[1-9]|[12][0-9]|3[01])${NTH}`, YEAR)}|${order(SHORT_MONTH, `(?:0?[1-9]|[12][0-9]|30)${NTH}`, YEAR)}` +
   `|${order(FEBRUARY, `(?:0?[1-9]|1[0-9]|2[0-8])${NTH}`, YEAR)}|${order(FEBRUARY, `29${NTH}`, `(?:${LEAP_YEAR})`)})`;
 
-/** `30 Jun 2027` (RFC 5322), `30-Jun-2027` (Oracle), `June 30th, 2027` (United States). */
+/** `30 Jun 2027` (RFC 5322), `30-Jun-2027` (Oracle), `30/Jun/2027` (Apache), `June 30th, 2027` (United States). */
 const NAMED_DAY =
   `(?:${WEEKDAY}(?:${named((month, day, year) => `${day}${SPACE}+${month},?${SPACE}+${year}`)}` +
   `|${named((month, day, year) => `${month}${SPACE}+${day}(?:,|,?${SPACE}+)${year}`)})` +
-  `|${named((month, day, year) => `${day}-${month}-${year}`)})`;
+  `|${named((month, day, year) => `${day}-${month}-${year}`)}|${named((month, day, year) => `${day}/${month}/${year}`)}` +
+  `|${named((month, day, year) => `${year}-${month}-${day}`)})`;
 
 const SECONDS = '(?::[0-5][0-9](?:[.,][0-9]{1,9})?)?';
 const CLOCK = `(?:(?:[01]?[0-9]|2[0-3]):[0-5][0-9]${SECONDS}|(?:0?[1-9]|1[0-2]):[0-5][0-9]${SECONDS}${SPACE}?[ap][.]?m[.]?)`;
@@ -45,11 +46,11 @@ const OFFSET = '[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?';
 /** The zones of North America by their names in RFC 5322, section 4.3. Other abbreviations mean several zones. */
 const AMERICAN = '[ECMP][SD]T';
 /** Also `GMT+0200 (CEST)` of JavaScript, `+0000 UTC` of Go, and `+02:00[Europe/Berlin]` of Java. */
-const ZONE = `(?:z|(?:utc|gmt)?${OFFSET}(?: utc)?|utc|gmt|${AMERICAN})(?:${SPACE}*[(][^()]*[)])?(?:\\[[A-Za-z0-9_+/-]+\\])?`;
+const ZONE = `(?:z|(?:utc|gmt)?${OFFSET}(?: utc| gmt)?|utc|gmt|${AMERICAN})(?:${SPACE}*[(][^()]*[)])?(?:\\[[A-Za-z0-9_+/-]+\\])?`;
 
 const BASIC_DAY = ymd('', '0');
 const BASIC_CLOCK = '(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9](?:[.,][0-9]{1,9})?)?';
-const NUMERIC_DAY = `(?:${ymd('-', '0?')}|${ymd('/', '0?')})`;
+const NUMERIC_DAY = `(?:${ymd('-', '0?')}|${ymd('/', '0?')}|${ymd('[.]', '0')})`;
 const GAP = `,?${SPACE}+(?:at${SPACE}+)?`;
 const DATE_TIME = `(?:${NUMERIC_DAY}(?:t|${GAP})${CLOCK}|${NAMED_DAY}${GAP}${CLOCK}|${BASIC_DAY}t${BASIC_CLOCK})`;
 /** `Wed Jun 30 12:00:00 2027`: asctime of C, and `date` of Unix with a zone before the year. */
@@ -108,7 +109,7 @@ const MINUTE = 60_000;
 
 /** Reads the day of a text that has one of the forms. */
 function dayOf(text: string): number {
-  const iso = /^ *(\d{4})(?:(\d\d)(\d\d)|[-/](\d{1,2})[-/](\d{1,2}))/.exec(text);
+  const iso = /^ *(\d{4})(?:(\d\d)(\d\d)|[-/.](\d{1,2})[-/.](\d{1,2}))/.exec(text);
   if (iso) return Date.UTC(Number(iso[1]), Number(iso[2] ?? iso[4]) - 1, Number(iso[3] ?? iso[5]));
   const month = MONTHS.indexOf(MONTH.exec(text)?.[0].toLowerCase() ?? '');
   const day = /(?<!\d)(\d{1,2})(?![\d:])/.exec(text);
