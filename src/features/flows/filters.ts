@@ -53,10 +53,8 @@ const COMPARE_INSTEAD = '; steps compare with a value of the run by {"from": "tr
  * @returns the problems, each with its path below the filters, such as `[0, 'value']`
  */
 export function flowFilterProblems(filters: readonly unknown[], where: FlowNames): Problem[] {
-  return [
-    ...parseFilters(filters, where, { strict: true }).problems,
-    ...unrenderedProblems(filters, COMPARE_INSTEAD),
-  ];
+  const { problems } = parseFilters(filters, where, { strict: true });
+  return [...problems, ...unrenderedProblems(filters, COMPARE_INSTEAD)];
 }
 
 const stepOf = (operand: Operand): number[] =>

@@ -41,6 +41,9 @@ export function compareWith(
     path: [],
     report: () => undefined,
     strict: false,
-  });
+  })?.filter(
+    ({ type }) =>
+      type !== 'element' || predicate === 'in' || predicate === 'not_in' || !equalities.includes(predicate),
+  );
   return (tests && conditionOf(operand, tests)) ?? null;
 }

@@ -1,9 +1,9 @@
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type HeavyReads, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
-import { namedKeySql } from './name-path.ts';
 import { isTimeSql } from '../../platform/input/time-sql.ts';
 import { MAX_NUMBER_LENGTH, NUMBER_PATTERN } from './json-values.ts';
+import { namedKeySql } from './name-path.ts';
 import type { FilterNames } from './schema.ts';
 
 const CONTACTS = 500;

@@ -3,7 +3,7 @@ import type { FlowNames, Predicate } from './language.ts';
 import { keysOfName } from './name-path.ts';
 import type { Path, Report } from './values.ts';
 
-/** How the names of values begin that only a flow run has. */
+/** The first keys of the names of values that only a flow run has. */
 export const flowRoots = ['trigger', 'received', 'step'];
 
 export const equalities: readonly Predicate[] = ['eq', 'not_eq', 'in', 'not_in'];
@@ -40,8 +40,8 @@ export function checkCompared(
     return void report([...at, 'predicate'], message);
   }
   const isName = typeof from === 'string' && from.length <= MAX_NAME;
-  const [root = '', ...keys] = (isName && keysOfName(from)) || [];
-  if (isName && keys.length > 0 && flowRoots.includes(root)) return from;
-  const prefixes = flowRoots.map((each) => `${each}.`).join(', ');
+  const [root = '', ...others] = (isName && keysOfName(from)) || [];
+  if (isName && flowRoots.includes(root) && others.length > 0) return from;
+  const prefixes = flowRoots.map((name) => `${name}.`).join(', ');
   return void report([...path, 'from'], `must name a value of the run that begins with one of ${prefixes}`);
 }
