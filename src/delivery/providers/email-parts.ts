@@ -10,7 +10,7 @@ import type { HandOverOutcome, OutgoingEmail } from './port.ts';
 /**
  * The HTML of a campaign is mostly either the same for everyone or different for everyone, so a small cache is enough.
  */
-const generated = new LRUCache<string, string>({ max: 32, memoMethod: textFromHtml });
+const generated = new LRUCache<string, string>({ max: 32, memoMethod: (html) => textFromHtml(html) });
 
 /** The plain-text version, generated from the HTML unless the conversion would delay other mail. Empty: none. */
 export function textOf({ html, text, headers }: EmailContent): string {
