@@ -132,6 +132,22 @@ export class Problems {
   }
 }
 
+/** What a check finds, before something is saved or sent. */
+export interface CheckProblem {
+  /** The path of the field. */
+  field: string;
+  code: string;
+  message: string;
+  /** `error`: a send or an activation would be refused because of it. */
+  severity: 'error' | 'warning';
+}
+
+/** The errors of fields as a check lists them, one for each message. */
+export const checkProblems = (errors: ValidationErrors): CheckProblem[] =>
+  Object.entries(errors).flatMap(([field, messages]) =>
+    messages.map((message) => ({ field, code: 'validation_error', message, severity: 'error' as const })),
+  );
+
 /** The name of each type in the sentence `<field> must be <name>`. */
 const typeNames: Record<string, string> = {
   string: 'a string',

@@ -3232,6 +3232,7 @@ export interface components {
             templates: components["schemas"]["Template"][];
         };
         CampaignCheck: {
+            problems: components["schemas"]["CheckProblem"][];
             errors: {
                 [key: string]: string[];
             };
@@ -3480,7 +3481,15 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        CheckProblem: {
+            field: string;
+            code: string;
+            message: string;
+            /** @enum {string} */
+            severity: "error" | "warning";
+        };
         CheckedContent: {
+            problems: components["schemas"]["CheckProblem"][];
             errors: {
                 [key: string]: string[];
             };
@@ -3974,11 +3983,7 @@ export interface components {
             templates: components["schemas"]["Template"][];
         };
         FlowCheck: {
-            problems: components["schemas"]["FlowProblem"][];
-        };
-        FlowProblem: {
-            field: string;
-            message: string;
+            problems: components["schemas"]["CheckProblem"][];
         };
         FlowReport: {
             flow_id: number;
@@ -5224,7 +5229,7 @@ export interface components {
             } | null;
         };
         TemplateCheck: {
-            problems: components["schemas"]["TemplateProblem"][];
+            problems: components["schemas"]["CheckProblem"][];
         };
         TemplateProblem: {
             field: string;

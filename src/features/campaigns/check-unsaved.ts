@@ -1,5 +1,5 @@
 /** Checks a campaign with changes that are not saved as a send would, and stores nothing. */
-import { AppError, type ValidationErrors } from '../../errors.ts';
+import { AppError, checkProblems, type ValidationErrors } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { inPreparedTransaction } from '../../platform/db/queryable.ts';
 import type { Copied } from '../../platform/input/read-only.ts';
@@ -77,5 +77,10 @@ export async function checkCampaign(
     sender = found;
   };
   const errors = await findErrors(tryToSend(deps, tenant, id, { body, prepared, account, onSender }));
-  return { errors, sender, needs_approval: needsApproval(account, deps.approvalTiers) };
+  return {
+    problems: checkProblems(errors),
+    errors,
+    sender,
+    needs_approval: needsApproval(account, deps.approvalTiers),
+  };
 }

@@ -8,7 +8,12 @@ import { flagFilter, idParam, MAX_ID, pageQuery, summaryQuery } from '../../plat
 import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { segmentFilters } from '../segments/schema.ts';
-import { templateAttributes, templateResource, templateSummary } from '../templates/schema.ts';
+import {
+  checkedProblems,
+  templateAttributes,
+  templateResource,
+  templateSummary,
+} from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
 import { campaignOptions } from './options.ts';
 
@@ -248,9 +253,8 @@ export type CheckCampaignBody = z.output<typeof checkCampaignBody>;
 
 export const campaignCheck = z
   .object({
-    errors: z.record(z.string(), z.array(z.string())).meta({
-      description: 'What prevents the campaign from being sent, by field. Empty if nothing does.',
-    }),
+    problems: checkedProblems,
+    errors: z.record(z.string(), z.array(z.string())).meta({ description: '`problems`, by field.' }),
     sender: z
       .string()
       .nullable()

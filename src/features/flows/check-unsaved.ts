@@ -1,5 +1,5 @@
 /** Checks a flow that is not saved as an activation would, and stores nothing. */
-import { Problems } from '../../errors.ts';
+import { type CheckProblem, checkProblems, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Brand } from '../brands/schema.ts';
 import {
@@ -81,7 +81,7 @@ export async function checkUnsaved(
   deps: CheckDeps,
   tenant: Tenant,
   body: UnsavedBody,
-): Promise<{ problems: { field: string; message: string }[] }> {
+): Promise<{ problems: CheckProblem[] }> {
   await requireFlows(deps.pool, tenant);
   const problems = new Problems();
   const flow = await readUnsaved({ db: deps.pool, keyring: deps.keyring }, tenant, body, problems);
@@ -100,8 +100,5 @@ export async function checkUnsaved(
     addFooterProblems(problems, 'email', { brand, publicUrl: deps.publicUrl }, 'flows');
     await addSenderProblems(deps.pool, deps, tenant, emails, problems);
   }
-  const found = Object.entries(problems.errors).flatMap(([field, messages]) =>
-    messages.map((message) => ({ field, message })),
-  );
-  return { problems: found };
+  return { problems: checkProblems(problems.errors) };
 }

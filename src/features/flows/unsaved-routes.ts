@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
+import { checkedProblems } from '../templates/schema.ts';
 import { checkUnsaved } from './check-unsaved.ts';
 import type { CheckDeps } from './checks.ts';
 import { simulateUnsavedBody, simulationSchema } from './simulate/schema.ts';
@@ -9,20 +10,7 @@ import { unsavedBody } from './unsaved.ts';
 
 const tag = 'Flows';
 
-const checkSchema = z
-  .object({
-    problems: z.array(
-      z
-        .object({
-          field: z
-            .string()
-            .meta({ description: 'The path of the field, such as `steps[2].yes[0].duration`.' }),
-          message: z.string(),
-        })
-        .meta({ id: 'FlowProblem' }),
-    ),
-  })
-  .meta({ id: 'FlowCheck' });
+const checkSchema = z.object({ problems: checkedProblems }).meta({ id: 'FlowCheck' });
 
 function checkRoute(deps: CheckDeps): RouteDefinition {
   return defineRoute({

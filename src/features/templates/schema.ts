@@ -229,7 +229,28 @@ const problem = z
   })
   .meta({ id: 'TemplateProblem' });
 
-export const checkSchema = z.object({ problems: z.array(problem) }).meta({ id: 'TemplateCheck' });
+const checkProblem = z
+  .object({
+    field: z.string().meta({
+      description:
+        'The path of the field, such as `design.sections.2.props.href` or `steps[2].yes[0].duration`.',
+    }),
+    code: z
+      .string()
+      .meta({ description: '`validation_error`, or the kind of problem, such as `broken_link`.' }),
+    message: z.string(),
+    severity: z.enum(['error', 'warning']).meta({
+      description: '`error`: it would not be sent or activated. `warning`: it could be better.',
+    }),
+  })
+  .meta({ id: 'CheckProblem' });
+
+/** What all checks answer: those of templates, contents, campaigns and flows. */
+export const checkedProblems = z
+  .array(checkProblem)
+  .meta({ description: 'Everything that was found, errors first. Empty if there is nothing.' });
+
+export const checkSchema = z.object({ problems: checkedProblems }).meta({ id: 'TemplateCheck' });
 
 export const renderBody = z.strictObject({
   contact_id: z.int().positive().max(MAX_ID).optional().meta({ description: 'A contact of the brand.' }),
@@ -282,10 +303,11 @@ export const designHtmlSchema = z
 
 export const checkedSchema = z
   .object({
+    problems: checkedProblems,
     errors: z.record(z.string(), z.array(z.string())).meta({
-      description: 'What prevents the content from being sent, by field. Empty if nothing does.',
+      description: 'The messages of the errors in `problems`, by field.',
     }),
-    warnings: z.array(problem).meta({ description: 'What could be better.' }),
+    warnings: z.array(problem).meta({ description: 'The warnings in `problems`.' }),
     variables: z.array(z.string()).meta({ description: 'The names that the content uses, sorted.' }),
   })
   .meta({ id: 'CheckedContent' });

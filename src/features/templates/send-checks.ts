@@ -4,7 +4,7 @@ import type { Problem, VersionContent } from '../../delivery/contents/content.ts
 import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { isPaidBySegment } from '../../delivery/money/units.ts';
-import type { Problems } from '../../errors.ts';
+import type { CheckProblem, Problems } from '../../errors.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fieldMessage } from './compile.ts';
 
@@ -52,3 +52,12 @@ export function addFooterProblems(
     problems.add({ unsubscribe_url: ['is empty: the operator of the service must set PUBLIC_URL'] });
   }
 }
+
+/** What a check has found, without the errors that prevent the content from being compiled, which it finds, too. */
+export const withoutErrors = (found: readonly Problem[], errors: readonly Problem[]): Problem[] =>
+  found.filter(
+    ({ field, message }) => !errors.some((each) => each.field === field && each.message === message),
+  );
+
+export const asWarnings = (problems: readonly Problem[]): CheckProblem[] =>
+  problems.map((problem) => ({ ...problem, severity: 'warning' }));

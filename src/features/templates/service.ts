@@ -1,7 +1,6 @@
 import type pg from 'pg';
-import type { Problem } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
-import { AppError, notFound } from '../../errors.ts';
+import { AppError, type CheckProblem, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -27,6 +26,7 @@ import {
   updateTemplate,
 } from './model.ts';
 import { sourceOf, type TemplateDeps } from './pin.ts';
+import { asWarnings, withoutErrors } from './send-checks.ts';
 import { presentSummary, presentTemplate, presentVersion } from './presenter.ts';
 import { namesWithSample, withSamples } from './samples.ts';
 import type {
@@ -273,9 +273,19 @@ export async function listVersions(
  * Finds the problems of a template, and what could be better.
  * @throws AppError not_found, unavailable
  */
-export async function checkTemplate(deps: TemplateDeps, scope: BrandScope, id: number): Promise<Problem[]> {
+export async function checkTemplate(
+  deps: TemplateDeps,
+  scope: BrandScope,
+  id: number,
+): Promise<CheckProblem[]> {
   const [row, brand] = await Promise.all([requireTemplate(deps.pool, scope, id), deps.brandOf(scope)]);
-  return fromEngine(
-    deps.contents.check(sourceOf(row, brand), namesWithSample(row.variables), scope.accountId),
+  const source = sourceOf(row, brand);
+  const [{ problems: errors }, found] = await fromEngine(
+    Promise.all([
+      deps.contents.compile(source, scope.accountId),
+      deps.contents.check(source, namesWithSample(row.variables), scope.accountId),
+    ]),
   );
+  const asErrors = errors.map((error) => ({ ...error, severity: 'error' as const }));
+  return [...asErrors, ...asWarnings(withoutErrors(found, errors))];
 }

@@ -1,7 +1,7 @@
 /** Contents that are not stored: an editor renders and checks them while they are written. */
 import type { Problem } from '../../delivery/contents/content.ts';
 import type { Design } from '../../delivery/contents/design.ts';
-import { Problems, type ValidationErrors } from '../../errors.ts';
+import { type CheckProblem, checkProblems, Problems, type ValidationErrors } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { fromEngine } from './compile.ts';
@@ -9,7 +9,7 @@ import { sourceOf } from './pin.ts';
 import { renderSource, type RenderDeps, requireContact, type Shown } from './render.ts';
 import { namesWithSample } from './samples.ts';
 import type { CheckUnsavedBody, RenderUnsavedBody, UnsavedContent } from './schema.ts';
-import { addContentProblems, addFooterProblems } from './send-checks.ts';
+import { addContentProblems, addFooterProblems, asWarnings, withoutErrors } from './send-checks.ts';
 import { applyContent, NO_OWNER } from './write.ts';
 
 /** Reads what a content that is not stored is compiled from. @throws AppError validation_error */
@@ -38,6 +38,8 @@ export async function renderUnsaved(
 
 /** What a check of a content finds. */
 export interface Checked {
+  /** All of the following, as all checks list it. */
+  problems: CheckProblem[];
   /** What a send would refuse. */
   errors: ValidationErrors;
   /** What could be better. */
@@ -65,11 +67,11 @@ export async function checkUnsaved(
   if (content.footer === 'marketing') {
     addFooterProblems(problems, content.channel, { brand, publicUrl: deps.publicUrl }, 'campaigns and flows');
   }
-  const isError = ({ field, message }: Problem) =>
-    compiled.problems.some((each) => each.field === field && each.message === message);
+  const warnings = withoutErrors(found, compiled.problems);
   return {
+    problems: [...checkProblems(problems.errors), ...asWarnings(warnings)],
     errors: problems.errors,
-    warnings: found.filter((problem) => !isError(problem)),
+    warnings,
     variables: [...(compiled.content?.variables ?? [])],
   };
 }

@@ -33,7 +33,7 @@ describe('POST /campaigns/{id}/check', () => {
     const { status, body } = await check(id, { template_attributes: { subject: 'New' } });
     expect([status, body]).toEqual([
       200,
-      { errors: {}, sender: '"Acme" <news@acme.test>', needs_approval: false },
+      { problems: [], errors: {}, sender: '"Acme" <news@acme.test>', needs_approval: false },
     ]);
     expect((await show(api, id)).body).toEqual(before);
     expect((await act(api, id, 'send')).status).toBe(200);
@@ -53,6 +53,12 @@ describe('POST /campaigns/{id}/check', () => {
       'template_attributes.subject',
       'trigger_attributes.contact_list_id',
     ]);
+    expect(checked.body.problems).toEqual(
+      Object.entries(checked.body.errors as unknown as Record<string, string[]>).flatMap(
+        ([field, messages]) =>
+          messages.map((message) => ({ field, code: 'validation_error', message, severity: 'error' })),
+      ),
+    );
     const shown = (await show(api, id)).body;
     expect(shown).toMatchObject({ template: content, trigger: { contact_list_id: listId } });
     expect(fieldsOf(await check(id, { scheduled_at: tomorrow() }))).toEqual([]);

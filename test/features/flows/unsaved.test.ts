@@ -121,7 +121,9 @@ describe('POST /flows/check', () => {
     const refused = await actOnFlow(api, Number(body.id), 'activate');
     const errors = Object.entries(refused.body.validation_errors as unknown as Record<string, string[]>);
     expect(found).toEqual(
-      errors.flatMap(([field, messages]) => messages.map((message) => ({ field, message }))),
+      errors.flatMap(([field, messages]) =>
+        messages.map((message) => ({ field, code: 'validation_error', message, severity: 'error' })),
+      ),
     );
     expect(found).not.toEqual([]);
   });

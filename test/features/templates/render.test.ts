@@ -146,7 +146,8 @@ describe('GET /templates/{id}/check', () => {
     });
     const { status, body } = await check(id);
     expect(status).toBe(200);
-    const problems = body.problems as unknown as { code: string; message: string }[];
+    const problems = body.problems as unknown as { code: string; message: string; severity: string }[];
+    expect(new Set(problems.map(({ severity }) => severity))).toEqual(new Set(['warning']));
     expect(problems.map(({ code }) => code).sort()).toEqual([
       'broken_link',
       'missing_alt',
@@ -154,6 +155,14 @@ describe('GET /templates/{id}/check', () => {
       'unknown_variable',
     ]);
     expect(problems.find(({ code }) => code === 'unknown_variable')?.message).toContain('coupon');
+  });
+
+  it('lists what would be refused, too', async () => {
+    const id = await create({ subject: 'Hi', body: '' });
+    const { body } = await check(id);
+    const problems = body.problems as unknown as { field: string; severity: string }[];
+    expect(problems[0]).toMatchObject({ field: 'body', severity: 'error' });
+    expect(new Set(problems.map(({ field }) => field)).size).toBe(problems.length);
   });
 
   it('returns an empty array for a template without problems', async () => {

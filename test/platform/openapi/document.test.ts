@@ -197,6 +197,23 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('has the same problems in the answers of all checks', () => {
+    const checks = Object.entries(document.paths).flatMap(([path, methods]) =>
+      path.endsWith('/check') ? Object.values(methods) : [],
+    );
+    expect(checks.map(({ operationId }) => operationId).sort()).toEqual([
+      ...['checkCampaign', 'checkContent', 'checkTemplate', 'checkUnsavedFlow'],
+    ]);
+    for (const { responses } of checks) {
+      const { content } = responses[200] as { content: Record<string, { schema: Record<string, unknown> }> };
+      const { properties } = resolved(document, content['application/json']?.schema ?? {});
+      expect((properties as Record<string, unknown>).problems).toMatchObject({
+        type: 'array',
+        items: { $ref: '#/components/schemas/CheckProblem' },
+      });
+    }
+  });
+
   it('allows responses to gain fields', () => {
     for (const methods of Object.values(document.paths)) {
       for (const { responses } of Object.values(methods)) {
