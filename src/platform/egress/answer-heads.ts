@@ -26,6 +26,12 @@ const LF = 10;
 const CR = 13;
 
 const STATUS_LINE = /^HTTP\/1\.[01] +(\d{3})(?: |$)/;
+/** A head that the parser takes: most are. Its framing is checked by the next two. */
+const PLAIN =
+  /^HTTP\/1\.[01] (?!1|204|304)\d{3}[^\r\n]*\r\n(?:[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n$/;
+const FRAMING = /\n(?:content-length|transfer-encoding):/gi;
+const UNUSUAL_FRAMING = /\n(?:content-length:[^\n]*,|transfer-encoding:(?! ?chunked\r))/i;
+
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** The characters that a value must not have: all control characters but the tab. */
 const CONTROLS = /[^\P{Cc}\t\x80-\x9f]/gu;
@@ -49,6 +55,10 @@ function headLength(bytes: Buffer): number | null {
   }
   return null;
 }
+
+/** Whether there is nothing to mend. Reading and writing a head costs several times as much. */
+const isPlain = (text: string): boolean =>
+  PLAIN.test(text) && (text.match(FRAMING)?.length ?? 0) < 2 && !UNUSUAL_FRAMING.test(text);
 
 function readHead(text: string): Head | null {
   const [statusLine = '', ...lines] = text.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
@@ -176,7 +186,8 @@ export class AnswerHeads {
   /** @returns the bytes after the head */
   #takeHead(bytes: Buffer, length: number, parts: Buffer[]): Buffer {
     const rest = bytes.subarray(length);
-    const head = readHead(bytes.toString('latin1', 0, length).trimEnd());
+    const text = bytes.toString('latin1', 0, length);
+    const head = isPlain(text) ? null : readHead(text.trimEnd());
     if (!head || head.status === 101) {
       this.#state = 'body';
       parts.push(bytes.subarray(0, length));
