@@ -1,6 +1,6 @@
 /**
- * Notifies the processes that accept messages when an account may spend or send more, in the transaction that allows it:
- * whoever writes the row, `carillon wallet credit` included. What they know about the account is then wrong.
+ * Notifies the processes that accept messages when an account may spend or send more, whichever program has changed it.
+ * What these processes know about the account is then wrong.
  */
 export const name = '0145_raised_funds';
 
