@@ -2,6 +2,7 @@
 import presetCore from 'mjml-preset-core';
 import { scanHtml } from '../mime/html-scan.ts';
 import { type MjmlPart, mjmlParts } from './mjml-parts.ts';
+import { VISIBLE } from './mjml-text.ts';
 
 /** Elements whose content is HTML. */
 export const ENDING: ReadonlySet<string> = new Set(
@@ -53,7 +54,7 @@ export function isMjml(body: string): boolean {
 }
 
 const isSilent = (kind: MjmlPart['kind'], text: string) =>
-  ['comment', 'declaration', 'instruction'].includes(kind) || (kind === 'text' && text.trim() === '');
+  ['comment', 'declaration', 'instruction'].includes(kind) || (kind === 'text' && !VISIBLE.test(text));
 
 /** Replaces the internal subset of a DOCTYPE by spaces: the scanner would take its end for a text. */
 export function withoutSubset(text: string): { text: string; fault: MjmlFault | null } {

@@ -41,6 +41,7 @@ export interface MjmlSource {
 
 const newlines = (text: string) => text.replaceAll(/[^\n]/g, '');
 
+const IN_MJML = new Set(['mj-head', 'mj-body', 'mj-raw']);
 const isKnown = (name: string, parent: string) => KNOWN.has(name) || parent === 'mj-attributes';
 
 /** What is wrong with an element where it stands; null if nothing is. */
@@ -51,6 +52,7 @@ function faultOfElement({ name, selfClosing, hasAttributes }: MjmlPart, parent: 
     return isEmpty && !hasAttributes ? null : 'is not an element of MJML, and would be lost';
   }
   if (HEAD.has(name)) return parent === 'mj-head' ? null : 'belongs in <mj-head>';
+  if (parent === 'mjml' && !IN_MJML.has(name)) return 'must stand in <mj-body>';
   return parent === 'mj-head' && name !== 'mj-raw' ? 'does not belong in <mj-head>' : null;
 }
 
@@ -210,6 +212,9 @@ class SourceReader {
       case 'text':
       case 'cdata':
         return this.#readText(part, parent);
+      case 'instruction':
+        this.#fault(part.start, `${this.body.show(part)} is not run`);
+        return;
       default:
     }
   }

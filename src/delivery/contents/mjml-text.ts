@@ -3,6 +3,8 @@ import type { Range } from '../mime/html-scan.ts';
 import type { Placeholders } from './placeholders.ts';
 
 const MAX_SHOWN = 40;
+/** Byte order marks and characters without width are no words. */
+export const VISIBLE = /[^\s\u00ad\u200b-\u200f\u2060\ufeff]/;
 
 /** A body with placeholders instead of Liquid. */
 export class MjmlText {
@@ -58,10 +60,8 @@ export class MjmlText {
     let at = start;
     for (const range of [...gone, { start: end, end }]) {
       const piece = this.text.slice(at, Math.max(at, Math.min(range.start, end)));
-      if (piece.trim() !== '') {
-        const from = at + piece.length - piece.trimStart().length;
-        return { start: from, end: from + piece.trim().length };
-      }
+      const first = piece.search(VISIBLE);
+      if (first >= 0) return { start: at + first, end: at + piece.trimEnd().length };
       at = Math.max(at, range.end);
     }
     return null;

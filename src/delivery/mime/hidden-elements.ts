@@ -52,10 +52,19 @@ const MAX_TAG_NAME = 12;
 
 const ZERO = /^0+(?:\.0*)?(?:px|pt|em|rem|%)?$/;
 
+/** A style without its comments, in linear time. */
+const withoutComments = (css: string): string =>
+  css.includes('/*')
+    ? css
+        .split('*/')
+        .map((piece) => piece.split('/*', 1)[0])
+        .join(' ')
+    : css;
+
 /** The declarations of a style in lower case, without `!important`. */
 function declarationsOf(style: string): Map<string, string> {
   const declared = new Map<string, string>();
-  for (const declaration of style.split(';')) {
+  for (const declaration of withoutComments(style).split(';')) {
     const colon = declaration.indexOf(':');
     if (colon < 0) continue;
     const [value = ''] = declaration.slice(colon + 1).split('!', 1);
@@ -144,7 +153,11 @@ export function hiddenElements(
       ranges.push({ start: within.start, end: tag.start, closed: false });
       within = null;
     }
-    if (VOID_ELEMENTS.has(tag.name)) continue;
+    if (VOID_ELEMENTS.has(tag.name)) {
+      if (!within && isHidden(html, tag, hiddenNames))
+        ranges.push({ start: tag.start, end: tag.end, closed: false });
+      continue;
+    }
     if (within) {
       if (tag.name === within.name) within.depth += 1;
     } else if (isHidden(html, tag, hiddenNames)) within = { name: tag.name, start: tag.start, depth: 1 };
@@ -156,13 +169,6 @@ export function hiddenElements(
 
 /** A selector that {@link HiddenNames} can have. */
 const NAME = /^[a-z0-9]*[.#][\w-]+$/;
-
-/** A style sheet without its comments, in linear time. */
-const withoutComments = (css: string): string =>
-  css
-    .split('*/')
-    .map((piece) => piece.split('/*', 1)[0])
-    .join(' ');
 
 /** The rules of a style sheet with their declarations, in lower case, in linear time. */
 function* rulesOf(css: string): Generator<{ selectors: string; declarations: string }> {
@@ -197,7 +203,7 @@ function hiddenNamesOf(html: string, scan: HtmlScan): HiddenNames {
 }
 
 /** What most letters without hidden elements lack. */
-const MAY_HIDE = /hidden|display\s*:\s*none|visibility|opacity/i;
+const MAY_HIDE = /hidden|display[^;"'}]{0,40}none|visibility|opacity/i;
 /** Elements that the next one of their kind ends, so that an unclosed one does not hide the rest. */
 const ENDED_BY_OTHERS = /^<(?:d[dt]|li|option|t[dhr]|tbody|thead|tfoot)\b/i;
 

@@ -19,8 +19,17 @@ function targetOf(element: DomNode): string {
   return target.replaceAll(/[\s<>]/g, (character) => encodeURIComponent(character));
 }
 
-/** The schemes of addresses that a label shows without them. */
+/** What a label leaves out of a link, or writes differently. */
 const SCHEME = /^(?:tel|sms):/i;
+const SEPARATORS = /(?:%20|[\s()./-])+/g;
+
+function isSame(label: string, target: string): boolean {
+  if (label === target) return true;
+  return (
+    SCHEME.test(target) &&
+    label.replaceAll(SEPARATORS, '') === target.replace(SCHEME, '').replaceAll(SEPARATORS, '')
+  );
+}
 
 function isInLink(element: DomNode): boolean {
   for (let at: DomNode | undefined = element.parent; at; at = at.parent) {
@@ -38,7 +47,7 @@ const link: FormatCallback = (element, walk, builder) => {
   walk(element.children, builder);
   builder.popWordTransform();
   const target = targetOf(element);
-  if (target === '' || label === target || label === target.replace(SCHEME, '')) return;
+  if (target === '' || isSame(label, target)) return;
   const shown = label.trim() === '' ? ` ${target} ` : ` <${target}>`;
   builder.addInline(shown, { noWordTransform: true });
 };

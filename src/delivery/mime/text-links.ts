@@ -8,8 +8,10 @@
  * A web link with the punctuation after it. Quotation marks and the punctuation of Chinese and Japanese end it, because
  * in a URL they are encoded.
  */
-const LINK = /https?:\/\/[^\s<>"“”„«»、。〈-】〔-〛！（），：；？［］｛｝]+/gi;
-const AFTER_LINK = new Set('.,;:!?…*_~\'`|\\’‘‚›‹"');
+const LINK = /https?:\/\/[^\s<>"“”„«»、。〈-】〔-〛！（），：；？［］｛｝\u200b\u2060\ufeff]+/gi;
+const AFTER_LINK = new Set(".,;:!?*_~'`|\\");
+const OTHER_PUNCTUATION = /(?![\0-\x7f])\p{P}/u;
+const SCHEME = /^https?:\/\/$/i;
 const OPENING = '([{';
 const CLOSING = ')]}';
 
@@ -44,7 +46,7 @@ function linkLength(match: string): number {
       if ((counts[closing] ?? 0) <= 0) break;
       counts[closing] = (counts[closing] ?? 0) - 1;
     } else if (opening >= 0) counts[opening] = (counts[opening] ?? 0) + 1;
-    else if (!AFTER_LINK.has(last)) break;
+    else if (!AFTER_LINK.has(last) && !OTHER_PUNCTUATION.test(last)) break;
   }
   return length;
 }
@@ -62,6 +64,9 @@ export function* textLinks(text: string): Generator<TextLink> {
     if (rest) {
       yield { url: text.slice(start, REST.lastIndex - 1), start, enclosed: true };
       pattern.lastIndex = REST.lastIndex;
-    } else yield { url: match.slice(0, linkLength(match)), start, enclosed: false };
+      continue;
+    }
+    const url = match.slice(0, linkLength(match));
+    if (!SCHEME.test(url)) yield { url, start, enclosed: false };
   }
 }

@@ -37,6 +37,7 @@ describe('what stands before <mjml>', () => {
     '<!DOCTYPE mjml PUBLIC "-//MJML//EN" "https://a.example/m.dtd">\n',
     '<!DOCTYPE mjml [\n<!ENTITY nbsp "&#160;">\n]>\n',
     '\ufeff',
+    '\u200b',
     '\ufeff<?xml version="1.0"?>\n<!doctype html>\n<!-- a -->\n\n',
     '<!-- a > b --><!-- <mjml> --> <!---->',
     `<!--${' x'.repeat(10_000)}-->`,
@@ -178,6 +179,8 @@ describe('words that MJML would drop', () => {
       '<mjml><mj-head><mj-text>One</mj-text></mj-head><mj-body></mj-body></mjml>',
       'line 1, column 16: <mj-text> does not belong in <mj-head>',
     ],
+    ['<mjml><mj-section></mj-section></mjml>', 'line 1, column 7: <mj-section> must stand in <mj-body>'],
+    ['<mjml><mj-body><?= $x ?></mj-body></mjml>', 'line 1, column 16: <?= $x ?> is not run'],
     ['<mjml>One<mj-body></mj-body></mjml>', 'line 1, column 7: "One" stands in <mjml>, which shows no text'],
     [
       '<mjml><mj-head><mj-preview>One</mj-preview><mj-preview>Two</mj-preview></mj-head><mj-body></mj-body></mjml>',

@@ -34,6 +34,8 @@ describe('text generated from HTML', () => {
     '<p style="display:\tnone;">no</p>',
     '<p STYLE=display:none>no</p>',
     "<p style='color:red;display:none'>no</p>",
+    '<p style="display:/* x */none">no</p>',
+    '<a href="https://a.test" hidden><img alt="no"></a>',
     '<p style="visibility:hidden">no</p>',
     '<p style="opacity:0">no</p>',
     '<p style="max-height:0px;overflow:hidden">no</p>',
@@ -69,6 +71,10 @@ describe('text generated from HTML', () => {
     ['One<a href="https://a.test/x"><img></a>two', 'One https://a.test/x two'],
     ['<map><area href="https://a.test/x" alt="Left"></map>', 'Left <https://a.test/x>'],
     ['<a name="top"><img alt="logo"></a>seen', 'seen'],
+    [
+      '<style>.h{display:none}</style><a href="https://a.test/x"><img class=h alt="no"><img hidden alt="no">Yes</a>',
+      'Yes <https://a.test/x>',
+    ],
   ])('keeps the alt text of the linked image in %s', (html, text) => {
     expect(textFromHtml(html)).toBe(text);
   });
@@ -84,6 +90,7 @@ describe('text generated from HTML', () => {
     ['<a href="mailto:a@b.test?subject=Hi">a@b.test</a>', 'a@b.test'],
     ['<a href="MAILTO:a@b.test?subject=Hi">Write</a>', 'Write <a@b.test>'],
     ['<a href="tel:+49301">+49301</a>', '+49301'],
+    ['<a href="tel:+49-30-1">+49 (30) 1</a>', '+49 (30) 1'],
     ['<a href="sms:+49301?body=Hi">Text us</a>', 'Text us <sms:+49301?body=Hi>'],
     ['<a href="webcal://a.test/x.ics">Add</a>', 'Add <webcal://a.test/x.ics>'],
   ])('of %s has no empty brackets', (html, text) => {

@@ -57,6 +57,7 @@ describe('the links of a text', () => {
     ['(https://a.test/x)!', `(https://a.test/x?${ADDED})!`],
     ['nothttp://a.test', `nothttp://a.test?${ADDED}`],
     ['mail a@b.test', 'mail a@b.test'],
+    ['https://. http://', 'https://. http://'],
   ])('of %j get parameters', (text, expected) => {
     expect(addToTextLinks(text, parameters, nothingKept)).toBe(expected);
   });
@@ -107,6 +108,12 @@ describe('the links of a text', () => {
     'L"',
     'L\n.',
     'L}}',
+    'L—',
+    '—L—',
+    'L؟',
+    'L।',
+    'L\u200b',
+    'L·',
   ])('get parameters inside of the punctuation of %j', (text) => {
     for (const url of [
       'https://a.test/x',
