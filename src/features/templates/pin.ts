@@ -18,6 +18,24 @@ import { withSamples } from './samples.ts';
 /** Raise this when the same content compiles to a different result, so that new versions are made. */
 const COMPILER_VERSION = 2;
 
+/** What identifies a version among those of its template. */
+export function versionHash(
+  { from_name, from_email, reply_to }: Pick<TemplateRow, 'from_name' | 'from_email' | 'reply_to'>,
+  source: ContentSource,
+  compiler = COMPILER_VERSION,
+): Buffer {
+  return fingerprintOf({ compiler, source, from_name, from_email, reply_to });
+}
+
+/** Finds a version of the same content that an earlier compiler accepted, so that an upgrade stops no mail. */
+async function findEarlier(pool: Queryable, row: TemplateRow, source: ContentSource) {
+  for (let compiler = COMPILER_VERSION - 1; compiler > 0; compiler -= 1) {
+    const known = await findVersionOf(pool, row.id, versionHash(row, source, compiler));
+    if (known) return known;
+  }
+  return null;
+}
+
 export interface TemplateDeps {
   pool: pg.Pool;
   contents: ContentEngine;
@@ -82,11 +100,15 @@ export function sourceOf(
 /** Compiles a template, unless this content already has a version. */
 async function pinRow({ pool, contents }: PinDeps, row: TemplateRow, source: ContentSource): Promise<Pinned> {
   const { from_name, from_email, reply_to } = row;
-  const hash = fingerprintOf({ compiler: COMPILER_VERSION, source, from_name, from_email, reply_to });
+  const hash = versionHash(row, source);
   const known = await findVersionOf(pool, row.id, hash);
   if (known) return { versionId: known.id, version: versionContent(known), problems: [] };
   const { content, problems } = await contents.compile(source, row.account_id);
-  if (!content) return { versionId: null, version: null, problems };
+  if (!content) {
+    const earlier = await findEarlier(pool, row, source);
+    if (earlier) return { versionId: earlier.id, version: versionContent(earlier), problems: [] };
+    return { versionId: null, version: null, problems };
+  }
   const version = await keepVersion(
     pool,
     {

@@ -1,8 +1,11 @@
 // A message keeps the template version of its acceptance, and its request is replayed if the template was deleted.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
-import { findVersions } from '../../../src/features/templates/model.ts';
+import { createBrandOf } from '../../../src/features/templates/brand-parts.ts';
+import { findTemplate, findVersions } from '../../../src/features/templates/model.ts';
+import { sourceOf, versionHash } from '../../../src/features/templates/pin.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertSender } from '../../support/queued.ts';
 
@@ -42,6 +45,33 @@ async function versionsOf(templateId: number): Promise<number> {
 }
 
 describe('POST /messages with a template', () => {
+  it('sends the version of an earlier compiler if the present one refuses the content', async () => {
+    const body =
+      '<mjml><mj-body><mj-section><mj-column><mj-text>Kept</mj-text></mj-column></mj-section></mj-body></mjml>';
+    const templateId = await create({ body });
+    const first = await post(request(templateId));
+    const faulty = body.replace('</mj-column>', 'lost</mj-column>');
+    await pool().query('update templates set body = $2, updated_at = clock_timestamp() where id = $1', [templateId, faulty]);
+    expect(await post(request(templateId))).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error' },
+    });
+
+    const scope = { accountId: api.accountId, brandId: api.brandId };
+    const row = await findTemplate(pool(), scope, templateId);
+    if (!row) throw new Error('the template is missing');
+    const brand = await createBrandOf(pool(), testKeyring, 'https://mail.acme.test')(scope);
+    const hash = versionHash(row, sourceOf(row, brand), 1);
+    await pool().query('update template_versions set content_hash = $2 where template_id = $1', [
+      templateId,
+      hash,
+    ]);
+    const sent = await post(request(templateId));
+    expect(sent.status).toBe(201);
+    expect((await detail(sent.body.id)).html).toContain('Kept');
+    expect(first.status).toBe(201);
+  });
+
   it('renders it with the variables, and pins its version', async () => {
     const templateId = await create();
     const { status, body } = await post(request(templateId));
