@@ -12,7 +12,7 @@ import {
   type TakeMailDeps,
   TooManyMails,
 } from '../../../delivery/inbound/take-mail.ts';
-import { AppError, invalid, type ValidationErrors } from '../../../errors.ts';
+import { AppError, invalid, tooMany, type ValidationErrors } from '../../../errors.ts';
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import { inboundTokenDigest } from '../inboxes/operators.ts';
 
@@ -81,10 +81,6 @@ function problemsOf(query: URLSearchParams): ValidationErrors {
   return errors;
 }
 
-function tooMany(message: string): AppError {
-  return new AppError('rate_limited', message, { headers: { 'Retry-After': String(RETRY_SECONDS) } });
-}
-
 /** The name under which the mails of an account are counted. */
 const networkOf = (accountId: number) => `account ${accountId}`;
 
@@ -100,17 +96,19 @@ function envelopeOf(accountId: number, query: URLSearchParams, recipients: Addre
   };
 }
 
+const tooManyMails = () => tooMany('too many mails from this sender', RETRY_SECONDS);
+
 /** @throws AppError rate_limited */
 function limit(rates: ArrivalRates, { network, ip, envelopeFrom: sender, recipients }: Envelope): void {
   const admitted = recipients.every(
     (one) => one.kind !== 'inbox' || rates.admit({ network, ip, sender, inboxId: one.inbox.id }),
   );
-  if (!admitted) throw tooMany(new TooManyMails().message);
+  if (!admitted) throw tooManyMails();
 }
 
 /** The answer to a mail that could not be taken. */
 function answerTo(error: unknown): unknown {
-  if (error instanceof TooManyMails) return tooMany(error.message);
+  if (error instanceof TooManyMails) return tooManyMails();
   return error instanceof AccountFull ? unavailable(error.message, error) : error;
 }
 
@@ -120,7 +118,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     places: Number.POSITIVE_INFINITY,
     perKey: MAX_ARRIVING,
     maxWaiting: 0,
-    refusal: () => tooMany('too many mails are arriving at once; try again later'),
+    refusal: () => tooMany(`at most ${MAX_ARRIVING} mails of an account arrive at once`, RETRY_SECONDS),
   });
 
   /** @returns null if the address is not one of the account's */
