@@ -51,7 +51,10 @@ describe('POST /messages with a template', () => {
     const templateId = await create({ body });
     const first = await post(request(templateId));
     const faulty = body.replace('</mj-column>', 'lost</mj-column>');
-    await pool().query('update templates set body = $2, updated_at = clock_timestamp() where id = $1', [templateId, faulty]);
+    await pool().query('update templates set body = $2, updated_at = clock_timestamp() where id = $1', [
+      templateId,
+      faulty,
+    ]);
     expect(await post(request(templateId))).toMatchObject({
       status: 422,
       body: { code: 'validation_error' },
