@@ -106,6 +106,7 @@ import * as indexesOfStoredMail from './0129_indexes_of_stored_mail.ts';
 import * as importConsent from './0130_import_consent.ts';
 import * as importedOptOuts from './0131_imported_opt_outs.ts';
 import * as comparedFilters from './0135_compared_filters.ts';
+import * as importWarnings from './0137_import_warnings.ts';
 import * as unreadReports from './0142_unread_reports.ts';
 import * as mailDates from './0143_mail_dates.ts';
 import * as raisedFunds from './0145_raised_funds.ts';
@@ -220,6 +221,7 @@ export const migrations = [
   importConsent,
   importedOptOuts,
   comparedFilters,
+  importWarnings,
   unreadReports,
   mailDates,
   raisedFunds,

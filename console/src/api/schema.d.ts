@@ -4393,6 +4393,19 @@ export interface components {
             duplicate_count: number;
             failed_count: number;
             columns: components["schemas"]["ImportColumn"][] | null;
+            warning_count: number;
+            warnings: {
+                row: number | null;
+                column: string | null;
+                code: string;
+                message: string;
+            }[];
+            encoding: {
+                /** @enum {string} */
+                name: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "windows-1253" | "windows-1254" | "windows-1255" | "windows-1256" | "windows-1257" | "windows-1258" | "windows-874" | "iso-8859-2" | "iso-8859-3" | "iso-8859-4" | "iso-8859-5" | "iso-8859-6" | "iso-8859-7" | "iso-8859-8" | "iso-8859-10" | "iso-8859-13" | "iso-8859-14" | "iso-8859-15" | "iso-8859-16" | "koi8-r" | "koi8-u" | "macintosh" | "x-mac-cyrillic" | "x-mac-ce" | "ibm437" | "ibm850" | "ibm852" | "ibm866" | "shift_jis" | "euc-jp" | "gbk" | "gb18030" | "big5" | "euc-kr";
+                detected: boolean;
+                samples: string[];
+            } | null;
             errors: {
                 row: number | null;
                 column: string | null;
@@ -4424,6 +4437,11 @@ export interface components {
                  * @enum {string|null}
                  */
                 status: "never_subscribed" | "pending" | "bounced" | "unsubscribed" | "complained" | null;
+                country_code?: string | null;
+                /** @enum {string|null} */
+                reason?: "hard_bounce" | "soft_bounce" | "complaint" | "manual" | null;
+                /** @enum {string|null} */
+                encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1250" | "windows-1251" | "windows-1252" | "windows-1253" | "windows-1254" | "windows-1255" | "windows-1256" | "windows-1257" | "windows-1258" | "windows-874" | "iso-8859-2" | "iso-8859-3" | "iso-8859-4" | "iso-8859-5" | "iso-8859-6" | "iso-8859-7" | "iso-8859-8" | "iso-8859-10" | "iso-8859-13" | "iso-8859-14" | "iso-8859-15" | "iso-8859-16" | "koi8-r" | "koi8-u" | "macintosh" | "x-mac-cyrillic" | "x-mac-ce" | "ibm437" | "ibm850" | "ibm852" | "ibm866" | "shift_jis" | "euc-jp" | "gbk" | "gb18030" | "big5" | "euc-kr" | null;
                 /** @default false */
                 dry_run: boolean;
             };
@@ -16894,6 +16912,7 @@ export interface operations {
                         unchanged_count: number;
                         duplicate_count: number;
                         failed_count: number;
+                        warning_count: number;
                         /** @constant */
                         test?: true;
                     };
@@ -16946,6 +16965,7 @@ export interface operations {
                         unchanged_count: number;
                         duplicate_count: number;
                         failed_count: number;
+                        warning_count: number;
                         reason: string;
                         /** @constant */
                         test?: true;

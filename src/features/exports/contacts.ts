@@ -1,3 +1,4 @@
+import { textCell, typedCell } from '../../platform/csv/typed-cell.ts';
 import type { Contact, ContactChannel } from '../contacts/schema.ts';
 import type { Cells } from './sources.ts';
 
@@ -26,10 +27,13 @@ const OTHER_DATA = 'other_data';
 export const MAX_DATA_COLUMNS = 50;
 
 /**
- * Longer keys get no column, because an import cuts the names of columns. This also limits the memory for counting
- * keys.
+ * Longer keys get no column, because an import cuts the names of columns after 200 characters, `data.` included. This
+ * also limits the memory for counting keys.
  */
-export const MAX_COLUMN_KEY_BYTES = 200;
+export const MAX_COLUMN_KEY_BYTES = 195;
+
+const ownCell = (value: unknown): string | null =>
+  typeof value === 'string' ? textCell(value) : typedCell(value);
 
 /** Whether an import would read the key back from the name of its column. */
 export function canBeColumn(key: string): boolean {
@@ -51,12 +55,7 @@ function otherData(data: Contact['data'], dataColumns: readonly string[]): Recor
   return others.length === 0 ? null : Object.fromEntries(others);
 }
 
-/** @param cellOf returns a value as a cell */
-export function contactCells(
-  contact: Contact,
-  dataColumns: readonly string[],
-  cellOf: (value: unknown) => string | null,
-): Cells {
+export function contactCells(contact: Contact, dataColumns: readonly string[]): Cells {
   const email = channelOf(contact, 'email');
   const phone = channelOf(contact, 'phone');
   const own: Record<(typeof COLUMNS)[number], unknown> = {
@@ -75,5 +74,5 @@ export function contactCells(
   };
   const data = dataColumns.map((key) => (Object.hasOwn(contact.data, key) ? contact.data[key] : null));
   const others = otherData(contact.data, dataColumns);
-  return [...COLUMNS.map((name) => own[name]), ...data, others].map(cellOf);
+  return [...COLUMNS.map((name) => ownCell(own[name])), ...data.map(typedCell), typedCell(others)];
 }

@@ -157,7 +157,7 @@ const contacts: ExportSource = {
   header: contactHeader,
   async records(db, scope, ids, dataColumns) {
     const rows = await presentContacts(db, scope.brandId, ids);
-    return rows.map((contact) => contactCells(contact, dataColumns, cellOf));
+    return rows.map((contact) => contactCells(contact, dataColumns));
   },
   heldBy: ([id]) => ({ contactId: Number(id) }),
   async countKeys(db, scope, ids, maxKeys) {

@@ -11,19 +11,28 @@ import {
   withdrawSubscriptions,
 } from '../contacts/service.ts';
 import { addToLists } from '../lists/service.ts';
+import type { RowProblem } from './cells.ts';
 import { type BlockedRow, Claims, shareAddress, storedClaims } from './claims.ts';
-import { insertErrors, reportOf } from './failed-rows.ts';
-import { type ImportRecord, knowsConsent, readImport } from './model.ts';
-import type { FailedRow, ImportRow, RowProblem } from './rows.ts';
-import { MAX_ERROR_BYTES } from './schema.ts';
+import {
+  insertErrors,
+  keptErrors,
+  keptWarnings,
+  type ReportedRow,
+  reportOf,
+  warnedRow,
+} from './failed-rows.ts';
+import { type ImportRecord, markedPosition, readImport } from './model.ts';
+import type { FailedRow, ImportRow } from './rows.ts';
+import { MAX_ERROR_BYTES, MAX_WARNING_BYTES } from './schema.ts';
 import { importSuppressions } from './suppression-rows.ts';
 import { suppressReported, withdrawalsOf } from './withdrawals.ts';
 
 export interface ChunkDeps {
   pool: pg.Pool;
   consent: ConsentDeps;
-  /** Another limit, for tests. */
+  /** Other limits, for tests. */
   maxErrorBytes?: number;
+  maxWarningBytes?: number;
 }
 
 /** Rows that commit together, in the order of the file. */
@@ -43,6 +52,8 @@ interface Tally {
   unchanged: number;
   duplicate: number;
   failed: FailedRow[];
+  /** The rows with warnings. Those of rows that are duplicates do not count. */
+  warned: Set<ImportRow>;
 }
 
 /** A chunk whose rows are being imported. */
@@ -161,7 +172,10 @@ async function importAsNew(
 function settleRows(tally: Tally, blocked: readonly BlockedRow[]): void {
   for (const { row, problem } of blocked) {
     if (problem) tally.failed.push(failedOf(row, problem));
-    else tally.duplicate += 1;
+    else {
+      tally.duplicate += 1;
+      tally.warned.delete(row);
+    }
   }
 }
 
@@ -211,6 +225,13 @@ function withdraw(
   return withdrawSubscriptions(trx, deps.consent, scope, withdrawalsOf(record, rows), options);
 }
 
+/** The rows that were imported without some of their cells. */
+function warnedRows({ warned, failed }: Tally): ReportedRow[] {
+  if (warned.size === 0) return [];
+  const numbers = new Set(failed.map(({ number }) => number));
+  return [...warned].filter(({ number }) => !numbers.has(number)).map(warnedRow);
+}
+
 /** Imports the rows, and rolls that back if it is a dry run. */
 async function importRows(work: Omit<Work, 'claims'>, rows: readonly ImportRow[]): Promise<void> {
   const { trx, record } = work;
@@ -233,7 +254,7 @@ export function commitChunk(
   importId: number,
   { rows, from, next, seemsNew = false }: Chunk,
 ): Promise<ImportRecord | null> {
-  const { maxErrorBytes = MAX_ERROR_BYTES } = deps;
+  const { maxErrorBytes = MAX_ERROR_BYTES, maxWarningBytes = MAX_WARNING_BYTES } = deps;
   return inTransaction(deps.pool, async (trx) => {
     await trx.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
     const record = await readImport(trx, importId, { lock: true });
@@ -242,30 +263,36 @@ export function commitChunk(
     await trx.query(`select pg_advisory_xact_lock(hashtextextended('import chunk ' || $1::text, 0))`, [
       record.brand_id,
     ]);
+    const checked = rows.filter((row): row is ImportRow => !isFailed(row));
     const tally: Tally = {
       created: 0,
       updated: 0,
       unchanged: 0,
       duplicate: 0,
       failed: rows.filter(isFailed),
+      warned: new Set(checked.filter(({ warnings }) => warnings.length > 0)),
     };
-    const checked = rows.filter((row): row is ImportRow => !isFailed(row));
     if (record.options.dry_run) await trx.query('savepoint dry_run');
     const withdrawn = await withdraw({ trx, deps, record }, rows);
     const work = { trx, deps, record, tally, withdrawn };
     if (!seemsNew || !(await importAsNew(work, checked))) await importRows(work, checked);
     if (record.resource === 'contacts' && !record.options.dry_run) await suppressReported(trx, record, rows);
-    const report = reportOf(record, tally.failed, maxErrorBytes);
-    await insertErrors(trx, record, report.kept);
+    const failedRows = tally.failed.map((row) => ({ ...row, warnings: null }));
+    const report = reportOf(keptErrors(record), failedRows, maxErrorBytes);
+    const warned = warnedRows(tally);
+    const warnings = reportOf(keptWarnings(record), warned, maxWarningBytes);
+    await insertErrors(trx, record, [...report.kept, ...warnings.kept]);
     await trx.query(
       `update imports set position = $2, chunk_count = chunk_count + $11, created_count = created_count + $3,
          updated_count = updated_count + $4, unchanged_count = unchanged_count + $5, duplicate_count = duplicate_count + $6,
          failed_count = failed_count + $7, error_bytes = error_bytes + $8, left_out_count = left_out_count + $9,
-         left_out_from = coalesce(left_out_from, $10), engine_expected_by = now() + interval '2 minutes'
+         left_out_from = coalesce(left_out_from, $10), warning_count = warning_count + $12,
+         warning_bytes = warning_bytes + $13, warnings_left_out = warnings_left_out + $14,
+         engine_expected_by = now() + interval '2 minutes'
        where id = $1`,
       [
         importId,
-        JSON.stringify(knowsConsent(next)),
+        JSON.stringify(markedPosition(next)),
         tally.created,
         tally.updated,
         tally.unchanged,
@@ -276,6 +303,9 @@ export function commitChunk(
         report.leftOut[0]?.number ?? null,
         // Only such a chunk has claims that an older version does not know.
         record.resource === 'contacts' && !record.options.dry_run ? 1 : 0,
+        warned.length,
+        warnings.bytes,
+        warnings.leftOut.length,
       ],
     );
     return readImport(trx, importId);

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { FoundContact } from '../contacts/service.ts';
-import type { ImportRow, RowProblem } from './rows.ts';
+import type { RowProblem } from './cells.ts';
+import type { ImportRow } from './rows.ts';
 
 /** A row that is not imported, because an earlier row claimed one of its addresses. */
 export interface BlockedRow {

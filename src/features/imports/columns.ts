@@ -3,16 +3,18 @@ import { consentHeading, type ConsentKind } from './consent/headings.ts';
 import type { ConsentUse } from './consent/read-word.ts';
 import { type ConsentState, simplified } from './consent/words.ts';
 import { columnFields, consentFields, type ColumnField, type ImportKind, type MappedTo } from './schema.ts';
+import { suppressionFields } from './suppressions/reason.ts';
 
 /**
- * The use of one column of a file. `typed`: an export wrote the column, so that numbers and booleans are read as such.
+ * The use of one column of a file. `typed`: an export wrote the column, so that numbers, booleans and texts in quotation
+ * marks are read as such. `others`: the column of an export that has further keys of `data`.
  * A column about subscriptions can become data, too, so that its dates and reasons are not lost.
- * `timezone`: that of date-times that name none.
  */
 export type ColumnUse =
-  | { field: ColumnField }
-  | { data: string; typed?: true; timezone?: string }
-  | { consent: ConsentUse; data?: string; timezone?: string }
+  | { field: ColumnField; typed?: true }
+  | { data: string; typed?: true }
+  | { others: true }
+  | { consent: ConsentUse; data?: string }
   | null;
 
 export interface Column {
@@ -82,18 +84,30 @@ const spellings: Record<ColumnField, readonly string[]> = {
   reason: ['reason', 'suppressionreason', 'type'],
   active: ['active'],
   expires_at: ['expiresat'],
+  diagnostic: ['diagnostic'],
+  status_code: ['statuscode'],
 };
+
+const ofSuppressions: readonly ColumnField[] = [
+  'reason',
+  'active',
+  'expires_at',
+  'diagnostic',
+  'status_code',
+];
 
 /** The fields that the rows of each resource can have. */
 const fieldsOf: Record<ImportKind, readonly ColumnField[]> = {
-  contacts: columnFields.filter((field) => !['reason', 'active', 'expires_at'].includes(field)),
-  suppressions: ['email', 'phone', 'country_code', 'reason', 'active', 'expires_at'],
+  contacts: columnFields.filter((field) => !ofSuppressions.includes(field)),
+  suppressions: ['email', 'phone', 'country_code', ...ofSuppressions],
 };
 
 /** The column of reasons in the file of failed rows. */
 export const ERROR_COLUMN = 'error';
 /** Columns of our own export of contacts that an import cannot set. Otherwise they would become data of contacts. */
-const EXPORTED_ONLY = ['id', 'uuid', 'list_ids', 'created_at', 'other_data'];
+const EXPORTED_ONLY = ['id', 'uuid', 'list_ids', 'created_at'];
+/** The column of an export that has all keys of `data` without a column of their own. */
+const OTHER_DATA = 'other_data';
 /** A file whose header has all of these is an export. */
 const EXPORT_MARKS = ['uuid', 'subscribed_email', 'subscribed_phone', 'list_ids'];
 /** Maximum number of characters of a name: each failed row keeps it. Longer names are cut. */
@@ -171,14 +185,14 @@ export function missingColumns(
 }
 
 /** Takes each field for the first column that is it, and names that column to the others. */
-function createFields() {
+function createFields(typed: boolean) {
   const taken = new Map<string, string>();
   return {
     /** @returns null if another column is the field already */
     claim(field: ColumnField, name: string): Column | null {
       if (taken.has(field)) return null;
       taken.set(field, name);
-      return { name, use: { field } };
+      return { name, use: { field, ...(typed ? { typed } : {}) } };
     },
     ownerOf: (field: ColumnField) => taken.get(field),
   };
@@ -200,8 +214,9 @@ export function readColumns(
   const mapped = new Map(Object.entries(mapping).map(([name, to]) => [name.trim().toLowerCase(), to]));
   const isExport = EXPORT_MARKS.every((mark) => names.includes(mark));
   const ignored = new Set(isExport ? EXPORTED_ONLY : []);
-  const fields = createFields();
+  const fields = createFields(isExport);
   const dataKey = createDataKeys();
+  const ofSuppression = kind === 'suppressions' ? suppressionFields(names) : [];
   const dataColumn = (name: string, key: string): Column => ({
     name,
     use: { data: dataKey(key), ...(isExport ? { typed: true as const } : {}) },
@@ -222,11 +237,13 @@ export function readColumns(
       }
     );
   };
-  const recognized = (name: string): Column => {
-    if (simplified(name) === ERROR_COLUMN)
+  const recognized = (name: string, index: number): Column => {
+    const ofList = ofSuppression[index];
+    if (simplified(name) === ERROR_COLUMN && ofList === undefined)
       return { name, use: null, because: 'reports of failed rows have it' };
     if (ignored.has(name)) return { name, use: null, because: 'an import cannot set it' };
-    const field = recognize(name, kind);
+    if (isExport && name === OTHER_DATA) return { name, use: { others: true } };
+    const field = ofList === undefined ? recognize(name, kind) : ofList;
     const claimed = field && fields.claim(field, name);
     if (claimed) return claimed;
     if (kind === 'suppressions') return { name, use: null, because: 'suppressions have no such field' };
@@ -239,7 +256,7 @@ export function readColumns(
     if (to === undefined) return undefined;
     return to === null ? { name, use: null, because: 'options.mapping ignores it' } : givenUse(name, to);
   });
-  return names.map((name, index) => given[index] ?? recognized(name));
+  return names.map((name, index) => given[index] ?? recognized(name, index));
 }
 
 /** Returns the columns of a layout that an earlier version has stored. */
@@ -250,14 +267,6 @@ export function ofThisVersion(columns: readonly Column[]): readonly Column[] {
     return consent ? { ...column, use: { consent } } : column;
   });
 }
-
-/** Gives columns of data a time zone. An export has times as they were stored, so it keeps them. */
-export const withTimezone = (columns: readonly Column[], timezone: string | null): Column[] =>
-  columns.map((column) => {
-    const { use } = column;
-    const isData = use !== null && 'data' in use && !('typed' in use);
-    return isData && timezone !== null ? { ...column, use: { ...use, timezone } } : column;
-  });
 
 /** Whether the file has a column of addresses. */
 export function hasAddressColumn(columns: readonly Column[]): boolean {

@@ -3,7 +3,7 @@ import { isRefusedData } from '../../platform/db/refused-data.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { type Chunk, type ChunkDeps, commitChunk, failedOf, isFailed } from './chunk.ts';
 import type { ImportRecord } from './model.ts';
-import type { RowProblem } from './rows.ts';
+import type { RowProblem } from './cells.ts';
 
 const TIMEOUT = '57014';
 /** PostgreSQL's error class "program limit exceeded". */

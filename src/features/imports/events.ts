@@ -13,6 +13,9 @@ const importFields = {
   unchanged_count: countField,
   duplicate_count: countField,
   failed_count: countField,
+  warning_count: countField.meta({
+    description: 'Rows that were imported without some of their cells. They count in another count, too.',
+  }),
 };
 
 export const importEvents = {
@@ -30,6 +33,7 @@ export const importEvents = {
       unchanged_count: 20,
       duplicate_count: 12,
       failed_count: 8,
+      warning_count: 3,
       test: true as const,
     }),
   }),
@@ -48,6 +52,7 @@ export const importEvents = {
       unchanged_count: 0,
       duplicate_count: 0,
       failed_count: 0,
+      warning_count: 0,
       test: true as const,
     }),
   }),

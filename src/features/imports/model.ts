@@ -1,5 +1,6 @@
 import { fn, type ModelObject } from 'objection';
 import type { Finder } from '../../platform/auth/tenant.ts';
+import type { SuppressionReason } from '../../delivery/consent/suppressions.ts';
 import type { CsvDialect } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { type AccountScope, type BrandScope, TenantModel } from '../../platform/db/model.ts';
@@ -14,6 +15,7 @@ import {
   type ImportOptions,
   type ImportStatus,
   type ListImportsQuery,
+  type UsedEncoding,
 } from './schema.ts';
 
 /** The format of the file, and what its columns are for. */
@@ -21,10 +23,17 @@ export interface Layout extends CsvDialect {
   columns: Column[];
   /** What all people of the file are; null or absent: the columns say it. */
   status?: ConsentState | null;
+  /** Of suppressions: why those are suppressed whose rows do not say it. Null or missing: unknown. */
+  reason?: SuppressionReason | null;
+  /** Of times in the file that name no zone: that of the brand. */
+  timezone?: string | null;
 }
 
-/** The mark of a position whose reader knows columns about subscriptions: see migration 0130. */
-export const knowsConsent = (position: CsvPosition) => ({ ...position, consent: true });
+/**
+ * Marks a position as written by a worker that knows columns about subscriptions, and the options and encodings that
+ * came with them: see migration 0130.
+ */
+export const markedPosition = (position: CsvPosition) => ({ ...position, consent: true });
 
 export class ImportModel extends TenantModel {
   static override readonly tableName = 'imports';
@@ -51,13 +60,17 @@ export class ImportModel extends TenantModel {
     'error_bytes',
     'left_out_count',
     'left_out_from',
+    'warning_count',
+    'warning_bytes',
+    'warnings_left_out',
+    'encoding',
     'failure_code',
     'failure',
     'created_at',
     'started_at',
     'finished_at',
   ];
-  static override readonly jsonColumns = ['options', 'layout', 'examples', 'position'];
+  static override readonly jsonColumns = ['options', 'layout', 'examples', 'position', 'encoding'];
   declare account_id: number;
   declare brand_id: number;
   declare resource: ImportKind;
@@ -79,6 +92,10 @@ export class ImportModel extends TenantModel {
   declare error_bytes: number;
   declare left_out_count: number;
   declare left_out_from: number | null;
+  declare warning_count: number;
+  declare warning_bytes: number;
+  declare warnings_left_out: number;
+  declare encoding: (Omit<UsedEncoding, 'samples'> & Partial<UsedEncoding>) | null;
   declare failure_code: string | null;
   declare failure: string | null;
   declare created_at: Date;
@@ -122,6 +139,8 @@ export async function storedBytes(db: Queryable, { accountId }: AccountScope): P
   const { rows } = await db.query<{ bytes: string }>(
     `select (coalesce((select sum(file_bytes) from imports where account_id = $1 and storage_key is not null), 0)
        + coalesce((select sum(error_bytes) from imports where account_id = $1 and error_bytes > 0
+           and coalesce(finished_at, now()) > now() - make_interval(days => $2)), 0)
+       + coalesce((select sum(warning_bytes) from imports where account_id = $1 and warning_bytes > 0
            and coalesce(finished_at, now()) > now() - make_interval(days => $2)), 0))::text as bytes`,
     [accountId, ERROR_DAYS],
   );
@@ -219,7 +238,7 @@ export async function firstErrors(
   const { rows } = await db.query<ImportError & { import_id: number }>(
     `select e.import_id, e.row_number as "row", e.column_name as "column", e.code, e.message
      from unnest($1::bigint[]) as i (id) cross join lateral (
-       select * from import_errors e where e.import_id = i.id order by row_number limit $2) e
+       select * from import_errors e where e.import_id = i.id and e.warnings is null order by row_number limit $2) e
      order by e.import_id, e.row_number`,
     [importIds, limit],
   );
@@ -228,34 +247,65 @@ export async function firstErrors(
   return found;
 }
 
+/** What looking through a file has found. */
+export interface LookedThrough {
+  layout: Layout;
+  encoding: ImportRecord['encoding'];
+  /** Of each column. */
+  examples: string[][];
+  /** The addresses of the rows that have the examples, and the samples of the encoding. */
+  keys: readonly string[];
+}
+
 /** Stores what looking through the file has found, before its first row is imported. */
 export async function storeLayout(
   db: Queryable,
   id: number,
-  layout: Layout,
-  { examples, keys }: { examples: string[][]; keys: readonly string[] },
+  { layout, encoding, examples, keys }: LookedThrough,
 ): Promise<void> {
   await db.query(
-    `update imports set layout = $2, examples = $3, example_keys = $4
+    `update imports set layout = $2, examples = $3, example_keys = $4, encoding = $5
      where id = $1 and status = 'processing' and position is null`,
-    [id, JSON.stringify(layout), JSON.stringify(examples), keys],
+    [id, JSON.stringify(layout), JSON.stringify(examples), keys, JSON.stringify(encoding)],
   );
 }
 
-/** Clears the examples of imports that are from a row with one of the addresses. */
+/** Clears the examples and samples of imports that have some from a row with one of the addresses. */
 export async function clearExamplesOf(
   trx: Queryable,
   brandId: number,
   addressKeys: readonly string[],
 ): Promise<void> {
   await trx.query(
-    `update imports set examples = null, example_keys = null
+    `update imports set examples = null, example_keys = null, encoding = encoding - 'samples'
      where brand_id = $1 and example_keys && $2::text[]`,
     [brandId, addressKeys],
   );
 }
 
-/** A failed row as it is in the file. */
+/** Finds the first cells that each import has left out, in the order of rows. */
+export async function firstWarnings(
+  db: Queryable,
+  importIds: readonly number[],
+  limit: number,
+): Promise<Map<number, ImportError[]>> {
+  const { rows } = await db.query<{ import_id: number; row: number; warnings: Omit<ImportError, 'row'>[] }>(
+    `select e.import_id, e.row_number as "row", e.warnings
+     from unnest($1::bigint[]) as i (id) cross join lateral (
+       select * from import_errors e where e.import_id = i.id and e.warnings is not null order by row_number limit $2) e
+     order by e.import_id, e.row_number`,
+    [importIds, limit],
+  );
+  const found = new Map<number, ImportError[]>();
+  for (const { import_id: id, row, warnings } of rows) {
+    const before = found.get(id) ?? [];
+    const more = warnings.map(({ column, code, message }) => ({ row, column, code, message }));
+    found.set(id, [...before, ...more].slice(0, limit));
+  }
+  return found;
+}
+
+/** A row of the report, as it is in the file. */
 export interface FailedRecord {
   row_number: number;
   message: string;
@@ -263,7 +313,7 @@ export interface FailedRecord {
 }
 
 /**
- * Reads a page of failed rows, in the order of the file. Unless none are left, it has at least one row, however large.
+ * Reads a page of the rows that failed or were imported without some cells, in the order of the file. Unless none are left, it has at least one row, however large.
  */
 export async function failedRecords(
   db: Queryable,

@@ -45,6 +45,7 @@ function consentField({ channel, kind }: ConsentUse): string {
 function usedAs({ use }: Column): string | null {
   if (use === null) return null;
   if ('consent' in use) return consentField(use.consent);
+  if ('others' in use) return 'data';
   return 'field' in use ? use.field : `data.${use.data}`;
 }
 
@@ -57,13 +58,26 @@ const presentColumns = ({ layout, examples }: ImportRecord): ImportColumn[] =>
     ignored_because: column.because ?? null,
   }));
 
-/**
- * @param row without its layout in lists
- * @param errors the first errors of rows
- */
+/** The entry about cells that the report leaves out. */
+function leftOutWarnings({ warnings_left_out: count }: ListedImport): ImportError[] {
+  if (count === 0) return [];
+  const rows = count === 1 ? '1 more row was' : `${count} more rows were`;
+  const message = `${rows} imported without some of their cells`;
+  return [{ row: null, column: null, code: 'warnings_left_out', message }];
+}
+
+/** What is reported of the rows of an import. */
+export interface RowReports {
+  /** The first errors of rows. */
+  errors: readonly ImportError[];
+  /** The first cells that were left out. */
+  warnings: readonly ImportError[];
+}
+
+/** @param row without its layout in lists */
 export function presentImport(
   row: ListedImport | ImportRecord,
-  errors: readonly ImportError[],
+  { errors, warnings }: RowReports,
   publicUrl: string,
 ): Import {
   return {
@@ -79,8 +93,12 @@ export function presentImport(
     duplicate_count: row.duplicate_count,
     failed_count: row.failed_count,
     columns: 'layout' in row ? presentColumns(row) : null,
+    warning_count: row.warning_count,
+    warnings: [...leftOutWarnings(row), ...warnings],
+    encoding: row.encoding && { samples: [], ...row.encoding },
     errors: [...fileErrors(row), ...leftOutErrors(row), ...errors],
-    errors_url: row.failed_count > 0 ? `${publicUrl}/v1/my/imports/${row.id}/errors` : null,
+    errors_url:
+      row.failed_count + row.warning_count > 0 ? `${publicUrl}/v1/my/imports/${row.id}/errors` : null,
     // Imports of earlier versions have no `status`.
     options: { ...row.options, status: row.options.status ?? null },
     created_at: row.created_at.toISOString(),

@@ -1,9 +1,8 @@
-import { type OpenFile, readCsv } from '../../platform/csv/inspect.ts';
+import { type CsvDialect, type OpenFile, readCsv } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import type { Chunk } from './chunk.ts';
-import { type Column, ofThisVersion } from './columns.ts';
-import type { Layout } from './model.ts';
-import { readRow } from './rows.ts';
+import type { Column } from './columns.ts';
+import { readRow, type RowReading } from './rows.ts';
 
 const CHUNK_ROWS = 1_000;
 /**
@@ -27,15 +26,15 @@ export function chunkRows(columns: readonly Column[], lists: number): number {
 /** Reads the file from a position on, in chunks. A long stretch of blank rows becomes a chunk without rows. */
 export async function* readChunks(
   open: OpenFile,
-  layout: Layout,
+  dialect: CsvDialect,
   from: CsvPosition,
   maxRows: number,
+  reading: RowReading,
 ): AsyncGenerator<Chunk, undefined> {
-  const columns = ofThisVersion(layout.columns);
   let chunk: Chunk = { rows: [], from, next: from };
-  for await (const { records, next } of readCsv(open, layout, from)) {
+  for await (const { records, next } of readCsv(open, dialect, from)) {
     for (const record of records) {
-      chunk.rows.push(readRow(record, columns, layout.status ?? null));
+      chunk.rows.push(readRow(record, reading));
       chunk.next = record.next;
       const isFull = chunk.rows.length >= maxRows || chunk.next.offset - chunk.from.offset >= CHUNK_BYTES;
       if (!isFull) continue;

@@ -48,7 +48,7 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
     tag,
     summary: 'Import contacts or suppressions from a CSV file',
     description:
-      'Takes a CSV file of at most 1 GB, in UTF-8, UTF-16 or Latin-1, and imports it in the background. The first row ' +
+      'Takes a CSV file of at most 1 GB and imports it in the background. Its encoding is detected. The first row ' +
       'names the columns. Poll `GET /imports/{id}`, or subscribe to `import.completed` and `import.failed`.',
     auth: 'brand',
     audit: 'keys too',
@@ -134,7 +134,8 @@ function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefi
       operationId: 'getImportErrors',
       summary: 'Download the failed rows as CSV',
       description:
-        'The failed rows, with their original columns and the reason in the column `error`. Correct them and import ' +
+        'The failed rows, and those that were imported without some of their cells, with their original columns and the ' +
+        'reason in the column `error`. Correct them and import ' +
         'the file again. Kept for 30 days, up to 32 MB per import. If there are more, the first row says so.',
       responses: { 200: { description: 'A CSV file', schema: null, contentType: 'text/csv' } },
       async handler({ tenant, params }) {

@@ -1,17 +1,23 @@
-import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/min';
-import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { parseE164 } from '../../delivery/addresses/phone.ts';
-import {
-  MAX_DIAGNOSTIC,
-  suppressionReasons,
-  type SuppressionReason,
-} from '../../delivery/consent/suppressions.ts';
+import type { SuppressionReason } from '../../delivery/consent/suppressions.ts';
 import { unguardCell } from '../../platform/csv/guard.ts';
 import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
+import { timeIn } from '../../platform/input/times.ts';
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';
 import type { BulkContact } from '../contacts/service.ts';
-import type { Column } from './columns.ts';
+import {
+  type Cell,
+  CellError,
+  type Cells,
+  readCountryCell,
+  readEmailCell,
+  readLine,
+  readPhoneCell,
+  requireReadable,
+  type RowProblem,
+  unreadable,
+} from './cells.ts';
+import { type Column, type ColumnUse, ofThisVersion } from './columns.ts';
 import {
   type ConsentCell,
   readConsent,
@@ -19,16 +25,43 @@ import {
   silent,
   subscribes,
 } from './consent/read-consent.ts';
+import { readConsentCell } from './consent/read-word.ts';
 import type { ConsentState } from './consent/words.ts';
 import { readDataCell } from './data-cell.ts';
-import type { ColumnField } from './schema.ts';
+import type { ImportRecord, Layout } from './model.ts';
+import type { ImportKind } from './schema.ts';
+import { readReason } from './suppressions/reason.ts';
 
-/** Why a row cannot be imported. */
-export interface RowProblem {
-  code: string;
-  message: string;
-  /** The name of the column at fault, if it is a single one. */
-  column: string | null;
+/** How the rows of a file are read. */
+export interface RowReading {
+  kind: ImportKind;
+  columns: readonly Column[];
+  /** The country of phone numbers without a country code in rows that name none. */
+  country: string | null;
+  /** Why the addresses of a file of suppressions are suppressed whose rows do not say it; null: unknown. */
+  reason: SuppressionReason | null;
+  /** What all people of a file of contacts are; null: the columns say it. */
+  whole: ConsentState | null;
+  /** Of times that name none: an IANA name. Null: UTC, and date-times in `data` stay as they are. */
+  timezone: string | null;
+}
+
+/** Returns how the rows of an import are read. @param layout also one of an earlier version */
+export const readingOf = (
+  { resource, options }: Pick<ImportRecord, 'resource' | 'options'>,
+  layout: Layout,
+): RowReading => ({
+  kind: resource,
+  columns: ofThisVersion(layout.columns),
+  country: options.country_code ?? null,
+  reason: layout.reason ?? null,
+  whole: layout.status ?? null,
+  timezone: layout.timezone ?? null,
+});
+
+/** A cell that could not be read, and without which its row was imported. */
+export interface CellWarning extends RowProblem {
+  column: string;
 }
 
 /** A checked row of the file. */
@@ -42,10 +75,14 @@ export interface ImportRow extends BulkContact {
   /** What the row says about subscriptions. */
   consent: RowConsent;
   reason: SuppressionReason;
-  /** Of a suppression: false if it has ended. */
+  /** Of a suppression: what the file says about it. */
+  diagnostic: string | null;
+  /** Of a suppression: false if it has ended, or if the file says that the address is none. */
   active: boolean;
   /** Of a suppression: when it ends, in ISO 8601; null if it is permanent. */
   expiresAt: string | null;
+  /** The cells that were left out, in the order in which they were read. */
+  warnings: readonly CellWarning[];
 }
 
 /** A row that cannot be imported: its readable parts and its problem. */
@@ -73,158 +110,193 @@ const words = new Map([
 
 const MAX_NAME = 255;
 const MAX_SOURCE = 100;
-/** NUL cannot be stored, and names must not contain other control characters. `data` may contain line breaks. */
-const UNSTORABLE = '\0';
-const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
-
-class RowError extends Error {
-  readonly problem: RowProblem;
-  constructor(code: string, message: string, column: string | null) {
-    super(message);
-    this.problem = { code, message, column };
+/** Reads a cell without which its row may be imported. @returns null if it cannot be read, which is added to the warnings */
+function optional<Read>(warnings: CellWarning[], read: () => Read): Read | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof CellError)) throw error;
+    const { column } = error.problem;
+    if (column === null) throw error;
+    warnings.push({ ...error.problem, column });
+    return null;
   }
 }
-
-type Cells = Partial<Record<ColumnField, { text: string; column: string }>>;
 
 interface Spread {
   cells: Cells;
   consent: ConsentCell[];
-  data: ImportRow['data'];
+  data: BulkContact['data'];
 }
 
-function spread(record: CsvRecord, columns: readonly Column[]): Spread {
+/** Adds the keys of an export's column of other data, but not those that have a column of their own. */
+function addOthers(data: Record<string, unknown>, { text, column }: Cell, warnings: CellWarning[]): void {
+  const others = readDataCell(text, true);
+  if (typeof others !== 'object' || others === null || Array.isArray(others)) {
+    const message = `${column} must be a JSON object, as in an export`;
+    warnings.push({ code: 'invalid_json', message, column });
+    return;
+  }
+  for (const [key, value] of Object.entries(others)) if (!Object.hasOwn(data, key)) data[key] = value;
+}
+
+function addData(
+  data: Record<string, unknown>,
+  use: Exclude<ColumnUse, { field: unknown } | null>,
+  cell: Cell,
+  timezone: string | null,
+  warnings: CellWarning[],
+): void {
+  if ('others' in use) addOthers(data, cell, warnings);
+  else if (use.data !== undefined) data[use.data] = readDataCell(cell.text, 'typed' in use, timezone);
+}
+
+function spread(
+  record: CsvRecord,
+  { columns, timezone }: Pick<RowReading, 'columns' | 'timezone'>,
+  warnings: CellWarning[],
+): Spread {
   const cells: Cells = {};
   const consent: ConsentCell[] = [];
-  let data: ImportRow['data'] = null;
+  let data: BulkContact['data'] = null;
   for (const [index, raw] of record.fields.entries()) {
     const column = columns[index];
     if (!column) {
       if (raw.trim() === '') continue;
-      throw new RowError('too_many_columns', `the row has more than ${columns.length} columns`, null);
+      throw new CellError('too_many_columns', `the row has more than ${columns.length} columns`, null);
     }
     if (column.use === null) continue;
     const text = unguardCell(raw).trim();
     if (text === '') continue;
-    if (text.includes(UNSTORABLE)) {
-      throw new RowError('invalid_character', `${column.name} contains a NUL character`, column.name);
+    const { name, use } = column;
+    const cell: Cell = { text, column: name, isGarbled: record.garbled?.includes(index) ?? false };
+    if ('field' in use) {
+      cells[use.field] = use.typed ? { ...cell, isExported: true } : cell;
+      continue;
     }
-    const { use } = column;
-    if ('consent' in use) consent.push({ use: use.consent, text, column: column.name });
-    if ('field' in use) cells[use.field] = { text, column: column.name };
-    else if (use.data !== undefined) {
-      data ??= Object.create(null) as Record<string, unknown>;
-      data[use.data] = readDataCell(text, 'typed' in use, use.timezone);
+    if ('consent' in use) {
+      // Never left out: a person who said no would get mail.
+      requireReadable(cell);
+      consent.push({ use: use.consent, text, column: name });
+      if (use.data === undefined) continue;
     }
+    const problem = unreadable(cell);
+    if (problem) {
+      warnings.push(problem);
+      continue;
+    }
+    data ??= Object.create(null) as Record<string, unknown>;
+    addData(data, use, cell, timezone, warnings);
   }
   return { cells, consent, data };
 }
 
-function oneLine(cell: Cells[ColumnField], max: number): string | null {
-  if (!cell) return null;
-  const { text, column } = cell;
-  if (text.length > max) throw new RowError('too_long', `${column} is longer than ${max} characters`, column);
-  if (CONTROL.test(text)) {
-    throw new RowError('invalid_character', `${column} contains a line break or control character`, column);
-  }
-  return text;
-}
-
-function readCountry(cell: Cells[ColumnField]): string | null {
-  if (!cell) return null;
-  if (/^[A-Za-z]{2}$/.test(cell.text)) return cell.text.toUpperCase();
-  const message = `${cell.column} must be a two-letter country code (ISO 3166-1)`;
-  throw new RowError('invalid_country_code', message, cell.column);
-}
-
-function readEmail(cell: Cells[ColumnField]): ImportRow['email'] {
-  if (!cell) return null;
-  const email = parseEmailAddress(cell.text);
-  if ('error' in email) throw new RowError('invalid_email', `${cell.column} ${email.error}`, cell.column);
-  return { address: email.address, key: email.key };
-}
-
-/** @param country country of numbers without a country code */
-function readPhone(cell: Cells[ColumnField], country: string | null): string | null {
-  if (!cell) return null;
-  const { text, column } = cell;
-  const e164 = /^\+\d+$/.test(text)
-    ? text
-    : parsePhoneNumberFromString(text.slice(0, 60), (country ?? undefined) as CountryCode | undefined)
-        ?.number;
-  const phone = parseE164(e164 ?? text);
-  if (!('error' in phone)) return phone.e164;
-  const hint = country === null && !text.startsWith('+') ? ', or the row must have a country code' : '';
-  throw new RowError('invalid_phone', `${column} ${phone.error}${hint}`, column);
-}
-
-function consentOf(cells: readonly ConsentCell[], whole: ConsentState | null): RowConsent {
-  const read = readConsent(cells, whole);
+function consentOf(
+  cells: readonly ConsentCell[],
+  { whole, timezone }: Pick<RowReading, 'whole' | 'timezone'>,
+): RowConsent {
+  const read = readConsent(cells, whole, timezone);
   if (!('unknown' in read)) return read;
   const { column, text } = read.unknown;
   const message = `${column} must say whether the person is subscribed, in words such as yes and no, not "${text.slice(0, 100)}"`;
-  throw new RowError('invalid_subscribed', message, column);
+  throw new CellError('invalid_subscribed', message, column);
 }
 
-function readReason(cell: Cells[ColumnField]): SuppressionReason {
-  if (!cell) return 'manual';
-  const text = cell.text.toLowerCase().replace(/[\s-]/g, '_');
-  const reason = suppressionReasons.find((known) => known === text);
-  if (reason) return reason;
-  const message = `${cell.column} must be one of ${suppressionReasons.join(', ')}`;
-  throw new RowError('invalid_reason', message.slice(0, MAX_DIAGNOSTIC), cell.column);
-}
-
-const time = z.iso.datetime({ offset: true });
-
-/** Reads whether a suppression is active, and when it ends. */
-function readEnd({ active, expires_at: end }: Cells): Pick<ImportRow, 'active' | 'expiresAt'> {
+/**
+ * Reads whether a suppression is active, and when it ends. What cannot be read does not keep the suppression away: it
+ * is active, or permanent.
+ */
+function readEnd(
+  { active, expires_at: end }: Cells,
+  timezone: string | null,
+  warnings: CellWarning[],
+): Pick<ImportRow, 'active' | 'expiresAt'> {
   const isActive = active === undefined || words.get(active.text.toLowerCase());
   if (isActive === undefined) {
-    throw new RowError('invalid_active', `${active?.column} must be true or false`, active?.column ?? null);
+    const column = active?.column ?? '';
+    warnings.push({ code: 'invalid_active', message: `${column} must be true or false`, column });
   }
-  if (!end) return { active: isActive, expiresAt: null };
-  if (!time.safeParse(end.text).success) {
+  const ends = isActive !== false;
+  if (!end) return { active: ends, expiresAt: null };
+  const at = timeIn(end.text, timezone ?? 'UTC');
+  if (!at) {
     const message = `${end.column} must be a time such as 2026-01-31T12:00:00Z`;
-    throw new RowError('invalid_time', message, end.column);
+    warnings.push({ code: 'invalid_time', message, column: end.column });
+    return { active: ends, expiresAt: null };
   }
-  const at = new Date(end.text);
-  return { active: isActive && at.getTime() > Date.now(), expiresAt: at.toISOString() };
+  return { active: ends && at.getTime() > Date.now(), expiresAt: at.toISOString() };
 }
 
-function check(record: CsvRecord, columns: readonly Column[], whole: ConsentState | null): ImportRow {
-  if (record.problem) throw new RowError(record.problem, recordProblems[record.problem], null);
-  const { cells, consent: consentCells, data } = spread(record, columns);
-  const email = readEmail(cells.email);
-  const countryCode = readCountry(cells.country_code);
-  const phone = readPhone(cells.phone, countryCode);
-  if (!email && !phone) {
-    throw new RowError('no_address', 'the row has neither an email address nor a phone number', null);
+type Suppression = Pick<ImportRow, 'reason' | 'diagnostic' | 'active' | 'expiresAt'>;
+
+/** Of rows of contacts. */
+const noSuppression: Suppression = { reason: 'manual', diagnostic: null, active: true, expiresAt: null };
+
+/** What a row says about a suppression. */
+function readSuppression(
+  cells: Cells,
+  { reason: ofFile, timezone }: Pick<RowReading, 'reason' | 'timezone'>,
+  warnings: CellWarning[],
+): Suppression {
+  const { reason, diagnostic, isSuppressed } = optional(warnings, () =>
+    readReason(cells, ofFile, (problem) => warnings.push(problem)),
+  ) ?? { reason: ofFile ?? 'manual', diagnostic: null, isSuppressed: true };
+  const { active, expiresAt } = readEnd(cells, timezone, warnings);
+  return { reason, diagnostic, active: active && isSuppressed, expiresAt };
+}
+
+/**
+ * Reads the addresses of a row. An address that cannot be read is left out if the row has another one.
+ * @throws CellError if it has none
+ */
+function readAddresses(
+  cells: Cells,
+  country: string | null,
+  warnings: CellWarning[],
+): Pick<ImportRow, 'email' | 'phone'> {
+  const faults: CellWarning[] = [];
+  const email = optional(faults, () => readEmailCell(cells.email));
+  const phone = optional(faults, () => readPhoneCell(cells.phone, country));
+  if (email || phone !== null) {
+    warnings.push(...faults);
+    return { email, phone };
   }
+  const [fault] = faults;
+  if (fault) throw new CellError(fault.code, fault.message, fault.column);
+  throw new CellError('no_address', 'the row has neither an email address nor a phone number', null);
+}
+
+function check(record: CsvRecord, reading: RowReading): ImportRow {
+  const { kind, country } = reading;
+  const { problem } = record;
+  if (problem && problem !== 'invalid_encoding') throw new CellError(problem, recordProblems[problem], null);
+  const warnings: CellWarning[] = [];
+  const { cells, consent: said, data } = spread(record, reading, warnings);
+  const countryCode = optional(warnings, () => readCountryCell(cells.country_code));
+  const addresses = readAddresses(cells, countryCode ?? country, warnings);
   if (data && Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES) {
-    throw new RowError(
+    throw new CellError(
       'data_too_large',
       `the other columns have more than ${MAX_DATA_BYTES / 1024} KB`,
       null,
     );
   }
-  const consent = consentOf(consentCells, whole);
+  const consent = consentOf(said, reading);
   return {
     number: record.row,
     next: record.next,
     fields: record.fields,
-    email,
-    phone,
-    firstName: oneLine(cells.first_name, MAX_NAME),
-    lastName: oneLine(cells.last_name, MAX_NAME),
+    ...addresses,
+    firstName: optional(warnings, () => readLine(cells.first_name, MAX_NAME)),
+    lastName: optional(warnings, () => readLine(cells.last_name, MAX_NAME)),
     countryCode,
-    source: oneLine(cells.source, MAX_SOURCE),
+    source: optional(warnings, () => readLine(cells.source, MAX_SOURCE)),
     consent,
     subscribed: { email: subscribes(consent.email), phone: subscribes(consent.phone) },
     optedInAt: { email: consent.email.optedInAt, phone: consent.phone.optedInAt },
-    reason: readReason(cells.reason),
     data,
-    ...readEnd(cells),
+    ...(kind === 'suppressions' ? readSuppression(cells, reading, warnings) : noSuppression),
+    warnings,
   };
 }
 
@@ -233,7 +305,7 @@ function tolerant<Read>(read: () => Read): Read | null {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RowError) return null;
+    if (error instanceof CellError) return null;
     throw error;
   }
 }
@@ -255,14 +327,15 @@ function addressCells({ problem, fields }: CsvRecord, columns: readonly Column[]
   for (const [index, { name: column, use }] of columns.entries()) {
     if (!use || !('field' in use)) continue;
     const text = unguardCell(fields[index] ?? '')
-      .replaceAll(UNSTORABLE, '')
+      .replaceAll('\0', '')
       .trim();
     if (text !== '') cells[use.field] = { text, column };
   }
   return cells;
 }
 
-function consentCells({ fields }: CsvRecord, columns: readonly Column[]): ConsentCell[] {
+function consentCells({ problem, fields }: CsvRecord, columns: readonly Column[]): ConsentCell[] {
+  if (problem && problem !== 'invalid_encoding') return [];
   return columns.flatMap(({ name: column, use }, index) => {
     const text = unguardCell(fields[index] ?? '').trim();
     return text !== '' && use && 'consent' in use ? [{ use: use.consent, text, column }] : [];
@@ -270,35 +343,25 @@ function consentCells({ fields }: CsvRecord, columns: readonly Column[]): Consen
 }
 
 /** Returns the row as a failed one, with its addresses, so that it is deleted with the contact that has them. */
-function failRow(
-  record: CsvRecord,
-  columns: readonly Column[],
-  whole: ConsentState | null,
-  problem: RowProblem,
-): FailedRow {
+function failRow(record: CsvRecord, reading: RowReading, problem: RowProblem): FailedRow {
+  const { columns, country, whole, timezone } = reading;
   const { row: number, next, fields } = record;
   const cells = addressCells(record, columns);
-  const country = tolerant(() => readCountry(cells.country_code));
-  const email = tolerant(() => readEmail(cells.email));
-  const phone = tolerant(() => readPhone(cells.phone, country));
-  // A no counts even if the row fails.
-  const consent = tolerant(() => consentOf(record.problem ? [] : consentCells(record, columns), whole));
-  return { number, next, fields, email, phone, consent: consent ?? silent, problem };
+  const ownCountry = tolerant(() => readCountryCell(cells.country_code));
+  const email = tolerant(() => readEmailCell(cells.email));
+  const phone = tolerant(() => readPhoneCell(cells.phone, ownCountry ?? country));
+  // A no counts even if the row fails, also if another cell about subscriptions is not understood.
+  const understood = consentCells(record, columns).filter(({ use, text }) => readConsentCell(use, text));
+  const consent = readConsent(understood, whole, timezone);
+  return { number, next, fields, email, phone, consent: 'unknown' in consent ? silent : consent, problem };
 }
 
-/**
- * Checks a record of the file.
- * @param whole what all people of the file are; null: the columns say it
- */
-export function readRow(
-  record: CsvRecord,
-  columns: readonly Column[],
-  whole: ConsentState | null = null,
-): ImportRow | FailedRow {
+/** Checks a record of the file. */
+export function readRow(record: CsvRecord, reading: RowReading): ImportRow | FailedRow {
   try {
-    return check(record, columns, whole);
+    return check(record, reading);
   } catch (error) {
-    if (!(error instanceof RowError)) throw error;
-    return failRow(record, columns, whole, error.problem);
+    if (!(error instanceof CellError)) throw error;
+    return failRow(record, reading, error.problem);
   }
 }

@@ -17,21 +17,23 @@ import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { type Chunk, type ChunkDeps, isFailed } from './chunk.ts';
 import { commitRows, isHopeless } from './commit.ts';
-import { hasAddressColumn, missingColumns, readColumns, withTimezone } from './columns.ts';
+import { hasAddressColumn, missingColumns, readColumns } from './columns.ts';
 import { decideConsent, readWords } from './consent/words-of-file.ts';
-import { examplesOf } from './examples.ts';
+import { examplesOf, samplesOf } from './examples.ts';
 import { importEvents } from './events.ts';
 import {
   type ImportRecord,
-  knowsConsent,
   type Layout,
+  markedPosition,
   readImport,
   storeLayout,
   timezoneOf,
 } from './model.ts';
 import { beginImport, wakeWaiting } from './places.ts';
 import { processedRows } from './presenter.ts';
+import { reasonOfFile } from './suppressions/reason.ts';
 import { chunkRows, readChunks } from './read-chunks.ts';
+import { readingOf } from './rows.ts';
 import { MissingFile, openStored } from './stored-file.ts';
 import { stopsMailOf } from './withdrawals.ts';
 
@@ -59,6 +61,7 @@ const fileProblems: Record<FileProblem, string> = {
   compressed: 'the file is compressed, or a spreadsheet; send it as plain CSV',
   empty: 'the file is empty',
   unreadable_header: 'the first row of the file cannot be read',
+  wrong_encoding: 'the file begins with the byte order mark of another encoding than options.encoding',
 };
 
 function stateOf(row: ImportRecord, phase: ImportState['phase']): ImportState {
@@ -117,6 +120,7 @@ async function finishImport(
       unchanged_count: row.unchanged_count,
       duplicate_count: row.duplicate_count,
       failed_count: row.failed_count,
+      warning_count: row.warning_count,
     };
     const to = { accountId: row.account_id, brandId: row.brand_id, occurredAt: new Date() };
     const event = failure
@@ -136,22 +140,32 @@ class ChangedFile extends Error {}
 async function decideColumns(
   deps: ImportRunDeps,
   row: ImportRecord,
-  { header, body, encoding, delimiter }: CsvInspection,
+  { header, body, encoding, delimiter, sampled }: CsvInspection,
   open: OpenFile,
   progress: () => void,
 ): Promise<Failure | null> {
-  const { mapping, status } = row.options;
+  const { mapping, status, reason, encoding: given } = row.options;
   const dialect = { encoding, delimiter };
   const recognized: Layout = { ...dialect, columns: readColumns(header, row.resource, mapping) };
   const words = await readWords(open, recognized, body, progress);
   const { columns, unknown } = decideConsent(recognized.columns, words);
-  const timezone = await timezoneOf(deps.pool, row.brand_id);
   const layout: Layout = {
     ...dialect,
-    columns: withTimezone(columns, timezone),
-    status: row.resource === 'contacts' ? (status ?? null) : null,
+    columns,
+    ...(row.resource === 'contacts'
+      ? { status: status ?? null }
+      : { reason: reason ?? reasonOfFile(header) }),
+    timezone: await timezoneOf(deps.pool, row.brand_id),
   };
-  await storeLayout(deps.pool, row.id, layout, examplesOf(layout, words.first));
+  const reading = readingOf(row, layout);
+  const { examples, keys } = examplesOf(reading, words.first);
+  const { samples, keys: more } = samplesOf(reading, header, sampled);
+  await storeLayout(deps.pool, row.id, {
+    layout,
+    encoding: { name: encoding, detected: !given, ...(samples.length > 0 ? { samples } : {}) },
+    examples,
+    keys: [...keys, ...more],
+  });
   const [missing] = missingColumns(header, mapping);
   if (missing !== undefined) {
     return {
@@ -168,11 +182,12 @@ async function decideColumns(
 
 /** Detects the format of the file, counts its rows and decides how its columns are read, or fails the import. */
 async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, attendance: Attendance) {
+  const given = row.options.encoding ?? null;
   const progress = () => {
     attendance.stopping.throwIfAborted();
     attendance.progress();
   };
-  const inspection = await inspectCsv(open, progress);
+  const inspection = await inspectCsv(open, progress, given);
   if ('problem' in inspection) {
     return finishImport(deps, row.id, {
       code: inspection.problem,
@@ -184,7 +199,7 @@ async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, a
   await deps.pool.query(
     `update imports set position = $2, total_rows = $3, engine_expected_by = now() + interval '2 minutes'
      where id = $1 and status = 'processing' and position is null`,
-    [row.id, JSON.stringify(knowsConsent(inspection.body)), inspection.records],
+    [row.id, JSON.stringify(markedPosition(inspection.body)), inspection.records],
   );
 }
 
@@ -259,7 +274,7 @@ async function importFile(
 ): Promise<void> {
   const layout = row.layout as Layout;
   const maxRows = chunkRows(layout.columns, row.options.list_ids.length);
-  const chunks = readChunks(open, layout, row.position as CsvPosition, maxRows);
+  const chunks = readChunks(open, layout, row.position as CsvPosition, maxRows, readingOf(row, layout));
   let ended: boolean;
   try {
     ended = await importChunks(deps, row, chunks, attendance);

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import type { ValidationErrors } from '../../errors.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 import { describeJsonFault } from '../../platform/json/fault.ts';
+import { readCountry } from '../../delivery/addresses/countries.ts';
+import { suppressionReasons } from '../../delivery/consent/suppressions.ts';
+import { csvEncodings, encodingOf } from '../../platform/csv/encodings.ts';
 import { findUnstorable } from '../../platform/input/storable.ts';
 import type { ConsentHeading } from './consent/headings.ts';
 import { consentStates } from './consent/words.ts';
@@ -23,6 +26,8 @@ export const columnFields = [
   'reason',
   'active',
   'expires_at',
+  'diagnostic',
+  'status_code',
 ] as const;
 export type ColumnField = (typeof columnFields)[number];
 
@@ -52,6 +57,9 @@ const consentFieldNames = Object.keys(consentFields) as (keyof typeof consentFie
 export const ERROR_DAYS = 30;
 /** Maximum number of bytes of failed rows that one import keeps. Later failed rows are only counted. */
 export const MAX_ERROR_BYTES = 32 * 1024 * 1024;
+
+/** Maximum number of bytes that one import keeps of rows that were imported without some of their cells. */
+export const MAX_WARNING_BYTES = 8 * 1024 * 1024;
 
 const MAX_LISTS = 100;
 const MAX_MAPPED = 500;
@@ -116,6 +124,39 @@ export const importOptions = z.strictObject({
       description:
         'What all people of the file are, such as `unsubscribed` for an export of unsubscribed people. Null: the columns ' +
         'of the file say it.',
+    }),
+  country_code: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'must be a two-letter country code (ISO 3166-1)')
+    .refine((code) => readCountry(code) === code, 'is not a country of ISO 3166-1')
+    .nullish()
+    .meta({
+      description:
+        'The country of phone numbers in national form, in rows that do not name one. For example `DE`.',
+    }),
+  reason: z
+    .enum(suppressionReasons)
+    .nullish()
+    .meta({
+      description:
+        'Of suppressions: why the addresses are suppressed whose rows do not say it. By default, the headings of other ' +
+        'services’ lists, a mail server’s reply in the row, or else `manual`.',
+    }),
+  encoding: z
+    .string()
+    .max(40)
+    .transform((label, context) => {
+      const encoding = encodingOf(label);
+      if (encoding !== null) return encoding;
+      context.addIssue({ code: 'custom', message: `must be one of ${csvEncodings.join(', ')}` });
+      return z.NEVER;
+    })
+    .pipe(z.enum(csvEncodings))
+    .nullish()
+    .meta({
+      description:
+        'The encoding of the file, such as `windows-1251`, `shift_jis` or `macintosh`. Without it, the encoding is ' +
+        'detected: `encoding` of the import says which one is used.',
     }),
   dry_run: z
     .boolean()
@@ -204,6 +245,17 @@ export type ImportColumn = z.infer<typeof importColumn>;
 
 const when = z.iso.datetime().nullable();
 
+const usedEncoding = z.object({
+  name: z.enum(csvEncodings),
+  detected: z.boolean().meta({ description: 'False if `options.encoding` named it.' }),
+  samples: z.array(z.string()).meta({
+    description:
+      'Up to three values that are not plain ASCII, as they are read. If they are wrong, name the encoding in ' +
+      '`options.encoding`. Kept for 30 days.',
+  }),
+});
+export type UsedEncoding = z.infer<typeof usedEncoding>;
+
 export const importResource = z
   .object({
     id: z.int(),
@@ -221,14 +273,25 @@ export const importResource = z
       description:
         'How each column is read, in the order of the file. Empty until the file has been looked through; null in lists.',
     }),
+    warning_count: z.int().meta({
+      description:
+        'Rows that were imported without some of their cells. They count in one of the other counts, too.',
+    }),
+    warnings: z.array(importError).meta({
+      description:
+        'The cells that could not be read, and without which their rows were imported: the first 100. Kept for 30 days. ' +
+        'If more were found than are kept, the first entry, `warnings_left_out`, counts them; its `row` is null.',
+    }),
+    encoding: usedEncoding.nullable().meta({ description: 'Null until it is known.' }),
     errors: z.array(importError).meta({ description: 'The first 100. Kept for 30 days.' }),
     errors_url: z
       .url()
       .nullable()
       .meta({
         description:
-          'A CSV file of the failed rows, with their original columns and `error`, up to 32 MB. If ' +
-          'there are more, the `error` of the first row says how many are missing. It needs the API key. Null if no row failed.',
+          'A CSV file of the failed rows and of those with warnings, with their original columns and `error`, up to 32 MB. ' +
+          'If there are more, the `error` of the first row says how many are missing. It needs the API key. Null if there ' +
+          'are no such rows.',
       }),
     options: importOptions,
     created_at: z.iso.datetime(),

@@ -19,6 +19,7 @@ import {
   findImport,
   findImports,
   firstErrors,
+  firstWarnings,
   insertImport,
   type ImportRecord,
   type ListedImport,
@@ -57,12 +58,13 @@ async function presentImports(
   rows: readonly (ListedImport | ImportRecord)[],
   publicUrl: string,
 ): Promise<Import[]> {
-  const errors = await firstErrors(
-    db,
-    rows.filter((row) => row.failed_count > 0).map((row) => row.id),
-    MAX_ERRORS,
+  const idsWith = (count: 'failed_count' | 'warning_count') =>
+    rows.filter((row) => row[count] > 0).map((row) => row.id);
+  const errors = await firstErrors(db, idsWith('failed_count'), MAX_ERRORS);
+  const warnings = await firstWarnings(db, idsWith('warning_count'), MAX_ERRORS);
+  return rows.map((row) =>
+    presentImport(row, { errors: errors.get(row.id) ?? [], warnings: warnings.get(row.id) ?? [] }, publicUrl),
   );
-  return rows.map((row) => presentImport(row, errors.get(row.id) ?? [], publicUrl));
 }
 
 async function presentOne(db: Queryable, row: ImportRecord | null, publicUrl: string): Promise<Import> {
@@ -106,6 +108,10 @@ function requireUsable({ resource, options }: CreateImportBody): void {
   );
   if (resource === 'suppressions' && options.status !== null)
     errors['options.status'] = ['is only for contacts'];
+  if (resource === 'contacts' && options.reason)
+    errors['options.reason'] = [
+      'is only for suppressions; options.status says what all contacts of a file are',
+    ];
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }
 
@@ -148,7 +154,7 @@ export async function createImport(
     expectedBy,
   );
   await appendToOutbox(trx, { kind: 'start', ...importStart(runningOf(row)) });
-  return presentImport(row, [], publicUrl);
+  return presentImport(row, { errors: [], warnings: [] }, publicUrl);
 }
 
 /** @throws AppError not_found */
@@ -210,8 +216,8 @@ async function* eachFailed(db: Queryable, id: number): AsyncGenerator<FailedReco
 }
 
 /**
- * Writes the failed rows as CSV, with their original columns and the reason in a last column. If some rows are left
- * out, the reason of the first row says so.
+ * Writes the rows that failed or were imported without some cells as CSV, with their original columns and the reason in a
+ * last column. If some failed rows are left out, the reason of the first row says so.
  * @throws AppError not_found, before the first piece
  */
 export async function failedRowsCsv(
@@ -249,10 +255,10 @@ export async function failedRowsCsv(
  */
 export async function requireColumns(
   open: OpenFile,
-  { mapping }: Pick<CreateImportBody['options'], 'mapping'>,
+  { mapping, encoding = null }: Pick<CreateImportBody['options'], 'mapping' | 'encoding'>,
 ): Promise<void> {
   if (Object.keys(mapping).length === 0) return;
-  const header = await readCsvHeader(open);
+  const header = await readCsvHeader(open, encoding);
   // The import itself reports why a file cannot be read.
   if (!header) return;
   const missing = missingColumns(header, mapping);

@@ -9,6 +9,7 @@ export interface SuppressionGiven {
   channel: Channel;
   key: string;
   reason: SuppressionReason;
+  diagnostic: string | null;
   expires_at: string | null;
 }
 
@@ -21,8 +22,8 @@ export async function suppress(
   const { rows } = await trx.query<{ address_key: string; is_new: boolean }>(
     `${suppressionUpsertSql(`
       select $1::bigint as account_id, i.key as address_key, i.channel, i.reason, null::text as source_provider,
-        null::text as diagnostic, i.expires_at
-      from json_to_recordset($2) as i (channel text, key text, reason text, expires_at timestamptz)`)}
+        i.diagnostic, i.expires_at
+      from json_to_recordset($2) as i (channel text, key text, reason text, diagnostic text, expires_at timestamptz)`)}
      returning s.address_key, s.created_at = now() as is_new`,
     [accountId, JSON.stringify(given)],
   );
@@ -39,13 +40,15 @@ export async function importSuppressions(
   record: ImportRecord,
   rows: readonly ImportRow[],
 ): Promise<('created' | 'updated' | 'unchanged')[]> {
-  const given = rows.flatMap(({ email, phone, reason, active, expiresAt }): SuppressionGiven[] => {
-    const common = { reason, expires_at: expiresAt };
-    return [
-      ...(active && email ? [{ channel: 'email' as const, key: email.key, ...common }] : []),
-      ...(active && phone !== null ? [{ channel: 'sms' as const, key: phone, ...common }] : []),
-    ];
-  });
+  const given = rows.flatMap(
+    ({ email, phone, reason, diagnostic, active, expiresAt }): SuppressionGiven[] => {
+      const common = { reason, diagnostic, expires_at: expiresAt };
+      return [
+        ...(active && email ? [{ channel: 'email' as const, key: email.key, ...common }] : []),
+        ...(active && phone !== null ? [{ channel: 'sms' as const, key: phone, ...common }] : []),
+      ];
+    },
+  );
   const outcomes = await suppress(trx, record, given);
   return rows.map(({ email, phone }) => {
     const changes = [email?.key, phone].flatMap((key) => (key ? (outcomes.get(key) ?? []) : []));

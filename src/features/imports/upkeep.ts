@@ -13,11 +13,11 @@ const importErrors = batchTask(
   (_deps, asOf) => daysBefore(asOf, ERROR_DAYS),
 );
 
-/** Clears old examples, because they contain addresses, too. */
+/** Clears old examples of columns and samples of encodings, because they are personal, too. */
 const importExamples = batchTask(
   'import_examples',
-  `update imports set examples = null, example_keys = null where id = any(array(
-     select id from imports where examples is not null and created_at < $1 limit $2))`,
+  `update imports set examples = null, example_keys = null, encoding = encoding - 'samples' where id = any(array(
+     select id from imports where (examples is not null or encoding ? 'samples') and created_at < $1 limit $2))`,
   (_deps, asOf) => daysBefore(asOf, ERROR_DAYS),
 );
 

@@ -53,7 +53,10 @@ export async function suppressReported(
     [...addressesOf(row)].flatMap(({ channel, key, reported }): SuppressionGiven[] => {
       if (reported === null) return [];
       return [
-        { channel, key, reason: reported === 'bounced' ? 'hard_bounce' : 'complaint', expires_at: null },
+        {
+          ...{ channel, key, diagnostic: null, expires_at: null },
+          reason: reported === 'bounced' ? 'hard_bounce' : 'complaint',
+        },
       ];
     }),
   );

@@ -1,4 +1,5 @@
-import type { CsvEncoding } from './encoding.ts';
+import { isUtf8 } from 'node:buffer';
+import { createDecoder, type CsvEncoding } from './encodings.ts';
 
 /**
  * Text that arrives in blocks, as numbers: bytes, or the 16-bit units of UTF-16. Memory is limited to the units that
@@ -17,16 +18,17 @@ export interface CodeUnits {
   append(block: Buffer, keep: number): void;
   /** Decodes the units from number `from` up to, but not including, `to`. */
   text(from: number, to: number): string;
+  /** Whether these units are text in the encoding. */
+  isValid(from: number, to: number): boolean;
 }
 
 export const MAX_BLOCK_BYTES = 64 * 1024;
 const MIN_CAPACITY = 256 * 1024;
 
-const latin = new TextDecoder('windows-1252');
-
 /** @param start the number of the first unit that will be appended */
 export function createCodeUnits(encoding: CsvEncoding, start: number): CodeUnits {
   const size = encoding.startsWith('utf-16') ? 2 : 1;
+  const decoder = size === 2 || encoding === 'utf-8' ? null : createDecoder(encoding);
   const make = (length: number) => (size === 2 ? new Uint16Array(length) : new Uint8Array(length));
   let data = make(MIN_CAPACITY);
   let bytes = Buffer.from(data.buffer);
@@ -79,9 +81,13 @@ export function createCodeUnits(encoding: CsvEncoding, start: number): CodeUnits
     text(from, to) {
       const [start, stop] = [(from - first) * size, (to - first) * size];
       if (size === 2) return bytes.toString('utf16le', start, stop);
-      return encoding === 'utf-8'
-        ? bytes.toString('utf8', start, stop)
-        : latin.decode(bytes.subarray(start, stop));
+      return decoder ? decoder.decode(bytes.subarray(start, stop)) : bytes.toString('utf8', start, stop);
+    },
+    isValid(from, to) {
+      const [start, stop] = [(from - first) * size, (to - first) * size];
+      if (size === 2) return bytes.toString('utf16le', start, stop).isWellFormed();
+      const part = bytes.subarray(start, stop);
+      return decoder ? !decoder.decode(part).includes('\uFFFD') : isUtf8(part);
     },
   };
 }

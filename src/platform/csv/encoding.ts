@@ -1,7 +1,5 @@
-import { isUtf8 } from 'node:buffer';
-
-/** The encodings that are recognized. Latin-1 is read as windows-1252, as in browsers. */
-export type CsvEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { CsvEncoding } from './encodings.ts';
 
 export interface EncodingMark {
   encoding: CsvEncoding;
@@ -64,32 +62,79 @@ function isMostlyUtf8(bytes: Buffer): boolean {
   return whole > broken || broken === 0;
 }
 
-/** Collects the first bytes of a file that are not plain ASCII, to distinguish UTF-8 from windows-1252. */
+const [LF, CR] = [10, 13];
+
+/** Collects the first bytes of a file that are not plain ASCII, to recognize its encoding. */
 export interface TextSample {
   /** Adds the next bytes of the file. @returns whether the sample is complete */
   add(block: Buffer): boolean;
-  /** A file of plain ASCII counts as UTF-8. */
-  encoding(): CsvEncoding;
+  /** Whether the file is UTF-8. A file of plain ASCII counts as UTF-8. */
+  isUtf8(): boolean;
+  /** The first lines that are not plain ASCII, with a line break after each. */
+  lines(): Buffer;
+}
+
+/** Collects whole lines that are not plain ASCII, up to {@link SAMPLE_BYTES}. */
+function createLines() {
+  const lines: Buffer[] = [];
+  let length = 0;
+  /** The beginning of a line that goes on in the next block. */
+  let rest: Buffer = Buffer.alloc(0);
+  const take = (line: Buffer) => {
+    if (line.length === 0 || length >= SAMPLE_BYTES || isAscii(line)) return;
+    const part = Buffer.concat([line.subarray(0, SAMPLE_BYTES - length), Buffer.of(LF)]);
+    lines.push(part);
+    length += part.length;
+  };
+  return {
+    isFull: () => length >= SAMPLE_BYTES,
+    add(block: Buffer) {
+      if (rest.length === 0 && isAscii(block)) return;
+      let from = 0;
+      for (let at = 0; at < block.length; at += 1) {
+        if (block[at] !== LF && block[at] !== CR) continue;
+        take(from === 0 ? Buffer.concat([rest, block.subarray(0, at)]) : block.subarray(from, at));
+        if (from === 0) rest = Buffer.alloc(0);
+        from = at + 1;
+      }
+      // A line without an end would otherwise be copied again with each block.
+      const open = Buffer.concat([rest, block.subarray(from)]);
+      rest = Buffer.from(open.subarray(0, SAMPLE_BYTES));
+    },
+    all: () => {
+      take(rest);
+      rest = Buffer.alloc(0);
+      return Buffer.concat(lines);
+    },
+  };
 }
 
 /**
- * Decides between UTF-8 and windows-1252 by the 64 KB that begin at the first byte beyond ASCII, wherever that is: the
- * first umlaut of an export may come after many thousand rows.
+ * Decides whether a file is UTF-8 by the 64 KB that begin at the first byte beyond ASCII, wherever that is: the first
+ * umlaut of an export may come after many thousand rows. If it is not, collects 64 KB of lines with such bytes, so that
+ * a few names among many ASCII rows are enough to recognize the encoding.
  */
 export function createTextSample(): TextSample {
   const parts: Buffer[] = [];
   let length = 0;
+  let isMostly: boolean | null = null;
+  const lines = createLines();
+  const judge = () => (isMostly ??= isMostlyUtf8(Buffer.concat(parts)));
   return {
     add(block) {
+      if (length === 0 && isAscii(block)) return false;
       const from = length > 0 ? 0 : block.findIndex((byte) => byte >= 0x80);
-      if (from >= 0 && length < SAMPLE_BYTES) {
+      if (length < SAMPLE_BYTES) {
         const part = Buffer.from(block.subarray(from, from + SAMPLE_BYTES - length));
         parts.push(part);
         length += part.length;
       }
-      return length >= SAMPLE_BYTES;
+      // The line on which the first such byte is may begin in this block.
+      lines.add(block);
+      return (length >= SAMPLE_BYTES && judge()) || lines.isFull();
     },
-    encoding: () => (isMostlyUtf8(Buffer.concat(parts)) ? 'utf-8' : 'windows-1252'),
+    isUtf8: judge,
+    lines: lines.all,
   };
 }
 

@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { createTextSample, isCompressed, readEncodingMark, type CsvEncoding } from './encoding.ts';
+import { detectEncoding } from './detect.ts';
+import { createTextSample, isCompressed, readEncodingMark, type TextSample } from './encoding.ts';
+import { type CsvEncoding, leadByteOf } from './encodings.ts';
 import { CsvScanner, type CsvPosition, type CsvRecord } from './scanner.ts';
 
 /** The format of a file. Stored as JSON. */
@@ -17,10 +19,12 @@ export interface CsvInspection extends CsvDialect {
   body: CsvPosition;
   /** Number of records after the header, including those with problems. */
   records: number;
+  /** Records with values beyond ASCII, as they are read in the encoding. Some may be parts of records. */
+  sampled: CsvRecord[];
 }
 
 /** Why a file is refused as a whole. */
-export type FileProblem = 'compressed' | 'empty' | 'unreadable_header';
+export type FileProblem = 'compressed' | 'empty' | 'unreadable_header' | 'wrong_encoding';
 
 /** Opens the file from a byte on. */
 export type OpenFile = (offset: number) => Promise<AsyncIterable<Buffer>>;
@@ -115,61 +119,98 @@ interface Beginning extends CsvDialect {
   from: CsvPosition;
 }
 
-function readBeginning(head: Buffer): Beginning {
-  const mark = readEncodingMark(head);
-  const { encoding, bytes } = mark ?? { encoding: 'utf-8', bytes: 0 };
-  const separator = readSeparatorLine(head, encoding, bytes);
-  const offset = bytes + (separator?.bytes ?? 0);
-  const delimiter = separator?.delimiter ?? detectDelimiter(head, encoding, offset);
+/** @param given the encoding that the client names, if any */
+function readBeginning(head: Buffer, given: CsvEncoding | null): Beginning | { problem: FileProblem } {
+  const found = readEncodingMark(head);
+  const mark = found ?? { encoding: 'utf-8', bytes: 0 };
+  const encoding = given ?? mark.encoding;
+  const marked = mark.bytes;
+  if (marked > 0 && mark.encoding !== encoding) return { problem: 'wrong_encoding' };
+  const isGuess = given === null && !found;
+  const separator = readSeparatorLine(head, encoding, marked);
+  const offset = marked + (separator?.bytes ?? 0);
+  // Every byte is text in windows-1252, so nothing counts as broken before the encoding is known.
+  const readAs = isGuess ? 'windows-1252' : encoding;
+  const delimiter = separator?.delimiter ?? detectDelimiter(head, readAs, offset);
   const from = { offset, row: separator ? 2 : 1, singleLineUntil: 0 };
-  return { encoding, delimiter, isGuess: mark === null, from };
+  return { encoding, delimiter, isGuess, from };
 }
 
-/** Reads the column names of a file without reading the rest. @returns null if it has none that can be read */
-export async function readCsvHeader(open: OpenFile): Promise<string[] | null> {
+/** Decides in which encoding a file is read whose beginning may not say it. */
+async function decideEncoding({ isGuess, encoding }: Beginning, sample: TextSample): Promise<CsvEncoding> {
+  return isGuess && !sample.isUtf8() ? detectEncoding(sample.lines()) : encoding;
+}
+
+/**
+ * Reads the column names of a file without reading the rest.
+ * @param given the encoding of the file, if the client names it
+ * @returns null if it has none that can be read
+ */
+export async function readCsvHeader(
+  open: OpenFile,
+  given: CsvEncoding | null = null,
+): Promise<string[] | null> {
   const head = await readHead(open);
   if (isCompressed(head)) return null;
-  const { isGuess, from, ...dialect } = readBeginning(head);
+  const beginning = readBeginning(head, given);
+  if ('problem' in beginning) return null;
+  const { from, delimiter } = beginning;
   const sample = createTextSample();
-  sample.add(head.subarray(from.offset));
-  const encoding = isGuess ? sample.encoding() : dialect.encoding;
-  const header = await readHeader(open, { ...dialect, encoding }, from);
+  if (beginning.isGuess) sample.add(head.subarray(from.offset));
+  const encoding = await decideEncoding(beginning, sample);
+  const header = await readHeader(open, { delimiter, encoding }, from);
   return header && !header.problem ? header.fields : null;
 }
 
-/** Counts records, and recognizes the encoding at the same time. */
+/** Counts records, and collects a sample of the text at the same time. */
 async function count(open: OpenFile, beginning: Beginning, progress: () => void) {
-  const { from, isGuess } = beginning;
   const sample = createTextSample();
-  // Delimiters and line breaks are the same bytes in UTF-8 and windows-1252.
   const counter = new CsvScanner({ ...beginning, countOnly: true });
   let records = 0;
-  let sampled = !isGuess;
-  for await (const block of await open(from.offset)) {
+  let sampled = beginning.encoding.startsWith('utf-16');
+  for await (const block of await open(beginning.from.offset)) {
     if (!sampled) sampled = sample.add(block);
     records += counter.push(block).length;
     progress();
   }
-  records += counter.end().length;
-  return { records, encoding: isGuess ? sample.encoding() : beginning.encoding };
+  return { records: records + counter.end().length, sample };
+}
+
+/** Reads records of the sample, of which the first and last may be parts of some. */
+function sampleRecords(bytes: Buffer, dialect: CsvDialect): CsvRecord[] {
+  const scanner = new CsvScanner({ ...dialect, from: { offset: 0, row: 1, singleLineUntil: 0 } });
+  return [...scanner.push(bytes), ...scanner.end()];
 }
 
 /**
  * Reads a file once from the beginning to the end, in constant memory: recognizes its encoding and delimiter, and counts
  * its records.
  * @param progress called after each block
+ * @param given the encoding of the file, if the client names it
  */
 export async function inspectCsv(
   open: OpenFile,
   progress: () => void,
+  given: CsvEncoding | null = null,
 ): Promise<CsvInspection | { problem: FileProblem }> {
   const head = await readHead(open);
   if (isCompressed(head)) return { problem: 'compressed' };
-  const beginning = readBeginning(head);
-  const { records, encoding } = await count(open, beginning, progress);
-  const dialect = { encoding, delimiter: beginning.delimiter };
-  const header = await readHeader(open, dialect, beginning.from);
+  const beginning = readBeginning(head, given);
+  if ('problem' in beginning) return beginning;
+  const { delimiter, from, isGuess } = beginning;
+  const counted = await count(open, beginning, progress);
+  const { sample } = counted;
+  let { records } = counted;
+  const encoding = await decideEncoding(beginning, sample);
+  const dialect = { encoding, delimiter };
+  // Delimiters and line breaks are the same bytes in UTF-8 and in nearly all other encodings.
+  if (isGuess && delimiter === '|' && leadByteOf(encoding)) {
+    ({ records } = await count(open, { ...dialect, isGuess, from }, progress));
+  }
+  const header = await readHeader(open, dialect, from);
   if (!header) return { problem: 'empty' };
   if (header.problem) return { problem: 'unreadable_header' };
-  return { ...dialect, header: header.fields, body: header.next, records: records - 1 };
+  const bytes = encoding.startsWith('utf-16') ? head.subarray(from.offset) : sample.lines();
+  const sampled = sampleRecords(bytes, dialect);
+  return { ...dialect, header: header.fields, body: header.next, records: records - 1, sampled };
 }

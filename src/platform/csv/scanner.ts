@@ -1,5 +1,5 @@
 import { MAX_BLOCK_BYTES, createCodeUnits, type CodeUnits } from './code-units.ts';
-import type { CsvEncoding } from './encoding.ts';
+import { type CsvEncoding, leadByteOf } from './encodings.ts';
 
 /** Maximum size of a record in bytes. */
 export const MAX_RECORD_BYTES = 1024 * 1024;
@@ -30,6 +30,8 @@ export interface CsvRecord {
   problem: RecordProblem | null;
   /** The values. If there is a problem, the beginning of the line, or the values with broken characters replaced. */
   fields: string[];
+  /** If the problem is `invalid_encoding`: the indexes of the values with broken characters. */
+  garbled?: number[];
 }
 
 export interface ScannerOptions {
@@ -44,7 +46,8 @@ export interface ScannerOptions {
 const [LF, CR, QUOTE] = [10, 13, 34];
 const [FIELD_START, UNQUOTED, QUOTED, AFTER_QUOTE, AFTER_CR, SKIPPING, SKIPPING_CR] = [0, 1, 2, 3, 4, 5, 6];
 
-const isGarbled = (text: string) => text.includes('\uFFFD') || !text.isWellFormed();
+/** Whether a text may have been decoded from broken characters. A file may also contain U+FFFD as such. */
+const seemsGarbled = (text: string) => text.includes('\uFFFD') || !text.isWellFormed();
 
 /**
  * Reads CSV as in RFC 4180, with line breaks of LF, CR LF and CR, mixed in any way. A quote counts only at the
@@ -59,6 +62,8 @@ export class CsvScanner {
   private readonly units: CodeUnits;
   private readonly size: 1 | 2;
   private readonly delimiter: number;
+  /** Finds the first bytes of characters whose second byte looks like the delimiter; null if there are none. */
+  private readonly isLead: ((byte: number) => boolean) | null;
   private readonly maxUnits: number;
   private readonly countOnly: boolean;
   private singleLineUntil: number;
@@ -84,6 +89,7 @@ export class CsvScanner {
   constructor({ encoding, delimiter, from, countOnly = false }: ScannerOptions) {
     this.size = encoding.startsWith('utf-16') ? 2 : 1;
     this.delimiter = delimiter.charCodeAt(0);
+    this.isLead = delimiter === '|' ? leadByteOf(encoding) : null;
     this.maxUnits = MAX_RECORD_BYTES / this.size;
     this.countOnly = countOnly;
     const start = from.offset / this.size;
@@ -175,10 +181,11 @@ export class CsvScanner {
    */
   private readUnquoted(data: Uint8Array | Uint16Array, first: number, end: number): void {
     const limit = Math.min(end, this.recordStart + this.maxUnits + 1);
-    const { delimiter } = this;
+    const { delimiter, isLead } = this;
     let at = this.position;
     for (; at < limit; at += 1) {
       const unit = data[at - first] as number;
+      if (isLead?.(unit)) at += 1;
       if (unit !== delimiter && unit !== LF && unit !== CR) continue;
       this.endValue(unit, at, at);
       return;
@@ -248,7 +255,7 @@ export class CsvScanner {
         return this.escapes[index] ? text.replaceAll('""', '"') : text;
       });
       if (this.columns > MAX_COLUMNS) this.emit(next, 'too_many_columns', this.firstLine(next));
-      else this.emit(next, fields.some(isGarbled) ? 'invalid_encoding' : null, fields);
+      else this.emit(next, null, fields, fields.some(seemsGarbled) ? this.garbledFields(fields) : []);
     }
     this.beginRecord(next);
   }
@@ -265,10 +272,19 @@ export class CsvScanner {
     this.escapes = [];
   }
 
-  private emit(next: number, problem: RecordProblem | null, fields: string[]): void {
+  private garbledFields(fields: readonly string[]): number[] {
+    return fields.flatMap((text, index) => {
+      if (!seemsGarbled(text)) return [];
+      return this.units.isValid(this.starts[index] as number, this.ends[index] as number) ? [] : [index];
+    });
+  }
+
+  private emit(next: number, problem: RecordProblem | null, fields: string[], garbled: number[] = []): void {
     const { row, size } = this;
     const singleLineUntil = Math.max(next, this.singleLineUntil) * size;
-    this.records.push({ row, problem, fields, next: { offset: next * size, row: row + 1, singleLineUntil } });
+    const position = { offset: next * size, row: row + 1, singleLineUntil };
+    if (garbled.length === 0) this.records.push({ row, problem, fields, next: position });
+    else this.records.push({ row, problem: 'invalid_encoding', fields, garbled, next: position });
   }
 
   /** The beginning of the record's first line. */

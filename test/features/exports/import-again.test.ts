@@ -7,13 +7,14 @@ const used = (header: string[]) =>
   readColumns(header, 'contacts', {}).flatMap(({ use }) => {
     if (use === null) return [];
     if ('consent' in use) return [`${use.consent.kind} ${use.consent.channel}`];
-    return 'field' in use ? [use.field] : [`data.${use.data}`];
+    if ('field' in use) return [use.field];
+    return ['data' in use ? `data.${use.data}` : 'other keys of data'];
   });
 
 it('imports an exported file of contacts with its fields and data, and nothing else', () => {
   expect(used(contactHeader(['id', 'plan']))).toEqual([
     ...['email', 'phone', 'first_name', 'last_name', 'country_code', 'source'],
-    ...['positive email', 'positive phone', 'data.id', 'data.plan'],
+    ...['positive email', 'positive phone', 'data.id', 'data.plan', 'other keys of data'],
   ]);
 });
 

@@ -1,21 +1,18 @@
 // The size of a failed row includes everything that is stored of it.
 import { expect, it } from '@jest/globals';
-import { silent } from '../../../src/features/imports/consent/read-consent.ts';
-import { reportOf } from '../../../src/features/imports/failed-rows.ts';
-import type { ImportRecord } from '../../../src/features/imports/model.ts';
-import type { FailedRow } from '../../../src/features/imports/rows.ts';
+import { type ReportedRow, reportOf } from '../../../src/features/imports/failed-rows.ts';
 
-const record = { left_out_count: 0, error_bytes: 0 } as ImportRecord;
-const row: FailedRow = {
+const before = { bytes: 0, leftOut: 0 };
+const row: ReportedRow = {
   number: 2,
   next: { offset: 10, row: 3, singleLineUntil: 0 },
   fields: ['bad'],
   email: null,
   phone: null,
-  consent: silent,
   problem: { code: 'invalid_email', message: 'is wrong', column: null },
+  warnings: null,
 };
-const bytesOf = (more: Partial<FailedRow>) => reportOf(record, [{ ...row, ...more }], 1_000_000).bytes;
+const bytesOf = (more: Partial<ReportedRow>) => reportOf(before, [{ ...row, ...more }], 1_000_000).bytes;
 const text = 'ä'.repeat(100);
 
 it.each([
@@ -23,8 +20,9 @@ it.each([
   ['the message', { problem: { ...row.problem, message: `is wrong${text}` } }, 200],
   ['the name of the column', { problem: { ...row.problem, column: text } }, 200],
   ['the email address, twice because of its index', { email: { address: text, key: text } }, 400],
+  ['a cell that was left out', { warnings: [{ code: 'c', message: text, column: '' }] }, 200],
   ['the phone number, twice because of its index', { phone: '+'.padEnd(100, '1') }, 200],
-] as [string, Partial<FailedRow>, number][])('counts %s', (_name, more, bytes) => {
+] as [string, Partial<ReportedRow>, number][])('counts %s', (_name, more, bytes) => {
   const added = bytesOf(more) - bytesOf({});
   expect(added).toBeGreaterThanOrEqual(bytes);
   expect(added).toBeLessThan(bytes + 20);

@@ -58,23 +58,16 @@ describe('an import of a nasty file', () => {
     ['quoted 10 MB', `email,a\n1@x.org,"${megabytes(10)}"\n2@x.org,b\n`, 1, [[2, 'record_too_long']]],
     ['a quote never closed', 'email,a\n1@x.org,"open\n2@x.org,b\n3@x.org,c\n', 2, [[2, 'unclosed_quote']]],
     ['a value followed by text', 'email,a\n1@x.org,"a"b\n2@x.org,c\n', 1, [[2, 'text_after_quote']]],
-    [
-      'NULs',
-      'email,a\n1@x.org,a\0b\n2\0@x.org,b\n3@x.org,c\n',
-      1,
-      [
-        [2, 'invalid_character'],
-        [3, 'invalid_character'],
-      ],
-    ],
+    ['a NUL in an address', 'email,a\n1@x.org,a\n2\0@x.org,b\n3@x.org,c\n', 2, [[3, 'invalid_character']]],
     ['mixed line ends', 'email\r1@x.org\n2@x.org\r\n3@x.org', 3, []],
     ['duplicate headers', 'email,email,a,a\n1@x.org,2@x.org,3,4\n', 1, []],
     ['UTF-16', Buffer.from('\ufeffemail\tname\r\n1@x.org\tJörg\r\n', 'utf16le'), 1, []],
     [
       'broken UTF-8',
       Buffer.concat([
-        Buffer.from('email,n\n1@x.org,ü\n2@x.org,'.padEnd(70_000, 'a')),
-        Buffer.from([0xff, 10]),
+        Buffer.from('email,n\n1@x.org,ü\n'.padEnd(70_000, 'a')),
+        Buffer.from([0xff]),
+        Buffer.from('@x.org,\n'),
       ]),
       1,
       [[3, 'invalid_encoding']],
@@ -92,7 +85,6 @@ describe('an import of a nasty file', () => {
       ],
     ],
     ['names of prototypes', 'email,__proto__,constructor\n1@x.org,a,b\n', 1, []],
-    ['a control character in a name', 'email,first_name\n1@x.org,"A\nB"\n', 0, [[2, 'invalid_character']]],
     [
       'too much data',
       `email,a,b\n1@x.org,${'a'.repeat(40_000)},${'b'.repeat(40_000)}\n`,

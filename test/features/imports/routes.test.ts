@@ -85,6 +85,9 @@ describe('POST /imports', () => {
       unchanged_count: 0,
       duplicate_count: 0,
       failed_count: 0,
+      warning_count: 0,
+      warnings: [],
+      encoding: null,
       errors: [],
       errors_url: null,
       options: {

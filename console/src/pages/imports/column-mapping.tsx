@@ -29,7 +29,16 @@ const FIELDS = {
     'bounced',
     'complained',
   ],
-  suppressions: ['email', 'phone', 'country_code', 'reason', 'active', 'expires_at'],
+  suppressions: [
+    'email',
+    'phone',
+    'country_code',
+    'reason',
+    'diagnostic',
+    'status_code',
+    'active',
+    'expires_at',
+  ],
 } as const;
 
 const MAX_KEY = 200;

@@ -36,6 +36,7 @@ export function ImportPage() {
           <State run={run} />
           <FailedRows run={run} />
           <Columns run={run} />
+          <Warnings run={run} />
           <Options run={run} />
         </>
       )}
@@ -79,6 +80,7 @@ function State({ run }: { run: Import }) {
     ['Unchanged', run.unchanged_count],
     ['Duplicate', run.duplicate_count],
     ['Failed', run.failed_count],
+    ...(run.warning_count > 0 ? ([['Without some cells', run.warning_count]] as const) : []),
   ] as const;
   return (
     <Card title="Progress">
@@ -111,10 +113,10 @@ function FailedRows({ run }: { run: Import }) {
   const download = useDownload(`import-${run.id}-failed-rows.csv`, () =>
     api.GET('/v1/my/imports/{id}/errors', { params: { path }, parseAs: 'blob' }),
   );
-  if (run.errors.length === 0) return null;
+  if (run.errors.length === 0 && run.warnings.length === 0) return null;
   return (
     <Card
-      title={run.failed_count > run.errors.length ? `The first ${run.errors.length} errors` : 'Errors'}
+      title={titleOfErrors(run)}
       actions={
         run.errors_url !== null && (
           <Button busy={download.busy} onClick={() => download.run()}>
@@ -129,9 +131,35 @@ function FailedRows({ run }: { run: Import }) {
           count again. It is kept for 30 days.
         </p>
       )}
+      {run.errors.length > 0 && (
+        <DataTable
+          label="Errors"
+          rows={run.errors.map((error, index) => ({ ...error, index }))}
+          columns={errorColumns}
+          rowKey={({ index }) => index}
+        />
+      )}
+    </Card>
+  );
+}
+
+const titleOfErrors = ({ failed_count: failed, errors }: Import): string => {
+  if (errors.length === 0) return 'Rows to correct';
+  return failed > errors.length ? `The first ${errors.length} errors` : 'Errors';
+};
+
+/** The cells that could not be read, and without which their rows were imported. */
+function Warnings({ run: { warnings } }: { run: Import }) {
+  if (warnings.length === 0) return null;
+  return (
+    <Card title="Cells that were left out">
+      <p className="muted">
+        Their rows were imported without them. The file of failed rows has these rows, too: correct and import
+        it to add what is missing.
+      </p>
       <DataTable
-        label="Errors"
-        rows={run.errors.map((error, index) => ({ ...error, index }))}
+        label="Cells that were left out"
+        rows={warnings.map((warning, index) => ({ ...warning, index }))}
         columns={errorColumns}
         rowKey={({ index }) => index}
       />
@@ -157,6 +185,13 @@ const textOf = (to: Import['options']['mapping'][string]) => {
   return typeof to === 'string' ? to : `${to.field}${to.invert === true ? ', inverted' : ''}`;
 };
 
+/** The encoding, and values by which people see whether it is the right one. */
+const encodingText = ({ encoding }: Pick<Import, 'encoding'>) => {
+  if (encoding === null) return '–';
+  const samples = encoding.samples.length > 0 ? `, for example: ${encoding.samples.join(', ')}` : '';
+  return `${encoding.name}${encoding.detected ? ' (detected)' : ''}${samples}`;
+};
+
 function Options({ run: { resource, options, ...run } }: { run: Import }) {
   const lists = useListChoices();
   const nameOf = (id: number) => labelOf(lists, id, `List ${id}`);
@@ -167,6 +202,7 @@ function Options({ run: { resource, options, ...run } }: { run: Import }) {
       <Facts
         items={[
           ['Rows are', resource],
+          ['Encoding', encodingText(run)],
           ['Columns', mapped.length > 0 ? mapped.join(', ') : 'recognized by their names'],
           ...(resource === 'contacts'
             ? ([

@@ -46,11 +46,13 @@ const plausible = (at: Date | null): Date | null => (at && at.getUTCFullYear() >
 /**
  * Reads what the cells of a row say about its subscriptions. If they contradict each other, the strictest counts.
  * @param whole what all people of the file are; null: the cells decide
+ * @param timezone of times that name none; null: UTC
  * @returns the name of the first column that is not understood, or what the row says
  */
 export function readConsent(
   cells: readonly ConsentCell[],
   whole: ConsentState | null,
+  timezone: string | null = null,
 ): RowConsent | { unknown: ConsentCell } {
   if (cells.length === 0 && whole === null) return silent;
   const now = Date.now();
@@ -63,7 +65,7 @@ export function readConsent(
   };
   for (const cell of cells) {
     const { channel: of, kind } = cell.use;
-    const said = readConsentCell(cell.use, cell.text);
+    const said = readConsentCell(cell.use, cell.text, timezone ?? 'UTC');
     if (!said) return { unknown: cell };
     const at = notAfter(plausible(said.at), now);
     for (const channel of of === 'all' ? (['email', 'phone'] as const) : [of]) {

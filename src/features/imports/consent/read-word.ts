@@ -1,4 +1,4 @@
-import { readTime } from './times.ts';
+import { readConsentTime } from './times.ts';
 import { toolWords } from './tool-words.ts';
 import type { ConsentChannel, ConsentKind } from './headings.ts';
 import {
@@ -101,7 +101,7 @@ function readState(kind: ConsentKind, word: string): ConsentState | null | undef
   return kind === 'inverse' && state === 'subscribed' ? null : state;
 }
 
-function readSingle({ kind, words }: ConsentUse, text: string): Said | undefined {
+function readSingle({ kind, words }: ConsentUse, text: string, timezone: string): Said | undefined {
   const word = simplified(text);
   const given = words && Object.hasOwn(words, word) ? words[word] : undefined;
   if (given !== undefined) return { state: given, at: null };
@@ -109,7 +109,7 @@ function readSingle({ kind, words }: ConsentUse, text: string): Said | undefined
   if (kind === 'ambiguous') return undefined;
   const known = readAnyWord(kind, word);
   if (known !== undefined) return { state: known, at: null };
-  const at = readTime(text);
+  const at = readConsentTime(text, timezone);
   if (at !== undefined) return { state: readings[kind].time, at };
   const state = readState(kind, word);
   return state === undefined ? undefined : { state, at: null };
@@ -117,17 +117,18 @@ function readSingle({ kind, words }: ConsentUse, text: string): Said | undefined
 
 /**
  * Reads a cell.
+ * @param timezone of times that name none: an IANA name
  * @returns undefined if it is not understood
  */
-export function readConsentCell(use: ConsentUse, text: string): Said | undefined {
-  const whole = readSingle(use, text);
+export function readConsentCell(use: ConsentUse, text: string, timezone = 'UTC'): Said | undefined {
+  const whole = readSingle(use, text, timezone);
   if (whole) return whole;
   // A list, such as the reasons of Klaviyo's suppressions.
   const parts = text.split(/[,;|[\]"']+/).filter((part) => part.trim() !== '');
   if (parts.length < 1 || (parts.length === 1 && parts[0] === text)) return undefined;
   let said: Said = NOTHING;
   for (const part of parts) {
-    const read = readSingle(use, part);
+    const read = readSingle(use, part, timezone);
     if (!read) return undefined;
     said = { state: strictest(said.state, read.state), at: said.at ?? read.at };
   }

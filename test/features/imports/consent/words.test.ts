@@ -6,7 +6,7 @@ import {
   fitTool,
   readConsentCell,
 } from '../../../../src/features/imports/consent/read-word.ts';
-import { readTime } from '../../../../src/features/imports/consent/times.ts';
+import { readConsentTime } from '../../../../src/features/imports/consent/times.ts';
 import type { ConsentState } from '../../../../src/features/imports/consent/words.ts';
 
 const read = (heading: string, cell: string) => {
@@ -154,7 +154,7 @@ it('reads the usual forms of times', () => {
     '2024-03-02 09:15:44',
     '2024-03-02T09:15:44Z',
     '2024-03-02 10:15:44+01',
-    '2024-03-02T10:15:44.123+0100',
+    '2024-03-02T10:15:44.000+0100',
   ];
   for (const text of [
     ...forms,
@@ -163,10 +163,15 @@ it('reads the usual forms of times', () => {
     '02.03.2024 09:15:44',
     'Mar 2, 2024 09:15:44',
   ]) {
-    expect([text, readTime(text)]).toEqual([text, new Date('2024-03-02T09:15:44Z')]);
+    expect([text, readConsentTime(text, 'UTC')]).toEqual([text, new Date('2024-03-02T09:15:44Z')]);
   }
   // 3 April or 4 March.
-  expect([readTime('3/4/2024'), readTime('2024-02-31'), readTime('May be')]).toEqual([null, null, undefined]);
+  const unclear = ['3/4/2024', '2024-02-31', 'May be'].map((text) => readConsentTime(text, 'UTC'));
+  expect(unclear).toEqual([null, null, undefined]);
+  // Tools write the time of their account; it is read in the zone of the brand.
+  expect(['2024-03-02 10:15:44', '02.03.2024 10:15:44', '2024-03-02T09:15:44Z'].map((text) => readConsentTime(text, 'Europe/Berlin'))).toEqual(
+    Array.from({ length: 3 }, () => new Date('2024-03-02T09:15:44Z')),
+  );
 });
 
 it('knows the words of a mapping before all others', () => {
