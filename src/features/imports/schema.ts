@@ -73,15 +73,25 @@ const target = z
     'must be a field or data.<key>',
   );
 
-const consentTarget = z.strictObject({
-  field: z.enum(consentFieldNames),
-  words: z
-    .record(z.string().min(1).max(MAX_COLUMN_NAME), z.enum(consentStates).nullable())
-    .refine((words) => Object.keys(words).length <= MAX_WORDS, `must have at most ${MAX_WORDS} words`)
-    .optional()
-    .meta({ description: 'The meanings of words of the column; null: such a cell says nothing.' }),
-  invert: z.boolean().optional().meta({ description: 'Whether yes means no, and no means yes.' }),
-});
+/** The kinds of columns whose yes and no can be exchanged. */
+const invertible: readonly string[] = ['positive', 'inverse'];
+
+const consentTarget = z
+  .strictObject({
+    field: z.enum(consentFieldNames),
+    words: z
+      .record(z.string().min(1).max(MAX_COLUMN_NAME), z.enum(consentStates).nullable())
+      .refine((words) => Object.keys(words).length <= MAX_WORDS, `must have at most ${MAX_WORDS} words`)
+      .optional()
+      .meta({ description: 'The meanings of words of the column; null: such a cell says nothing.' }),
+    invert: z.boolean().optional().meta({
+      description: 'Whether yes means no, and no means yes. For subscribed… and unsubscribed… only.',
+    }),
+  })
+  .refine(({ field, invert = false }) => !invert || invertible.includes(consentFields[field].kind), {
+    path: ['invert'],
+    message: 'is only for fields that begin with subscribed or unsubscribed',
+  });
 
 const mappedTo = z.union([target, consentTarget]).nullable();
 /** What a column is mapped to. */

@@ -53,6 +53,10 @@ describe('POST /imports', () => {
     ['options.mapping.name', { file, options: { mapping: { name: 'data.\ud83d' } } }],
     ['options.subscribe', { file, options: { subscribe: 'yes' } }],
     ['options.status', { file, options: { status: 'subscribed' } }],
+    [
+      'options.mapping.email.invert',
+      { file, options: { mapping: { email: { field: 'confirmed', invert: true } } } },
+    ],
     ['options.status', { file, resource: 'suppressions', options: { status: 'unsubscribed' } }],
     ['options.mapping.email', { file, options: { mapping: { email: 'reason' } } }],
     [

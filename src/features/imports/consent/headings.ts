@@ -49,14 +49,7 @@ const known: Readonly<Record<ConsentKind, Headings>> = {
       ],
       // Pipedrive, HubSpot, Kajabi, Attentive
       ...['marketingpermission', 'marketingcontactstatus', 'marketingsubscription', 'optinstatus', 'consent'],
-      ...[
-        'consentstatus',
-        'consentstate',
-        'gdprconsent',
-        'permission',
-        'permissionstatus',
-        'newsletterconsent',
-      ],
+      ...['consentstatus', 'consentstate', 'gdprconsent', 'permission', 'permissionstatus'],
     ],
     email: [
       // Carillon; Shopify; WooCommerce; Braze; Segment
@@ -83,6 +76,7 @@ const known: Readonly<Record<ConsentKind, Headings>> = {
         'marketingemail',
         'newsletter',
         'newslettersubscribed',
+        'newsletterconsent',
         'newsletterstatus',
         'mailinglist',
       ],
@@ -130,7 +124,14 @@ const known: Readonly<Record<ConsentKind, Headings>> = {
         'suppressed',
         'issuppressed',
       ],
-      ...['donotcontact', 'dnc', 'marketingsuspended', 'isexcludedfromcampaigns', 'unsubscribedfromall'],
+      ...[
+        'donotcontact',
+        'dnc',
+        'dnd',
+        'marketingsuspended',
+        'isexcludedfromcampaigns',
+        'unsubscribedfromall',
+      ],
       ...['globalunsubscribe', 'globallyunsubscribed', 'suppression', 'suppressionreason', 'marketingoptout'],
     ],
     email: [
@@ -331,15 +332,38 @@ const OTHERS = [
   'emailmarketingconsentoptinlevel',
 ];
 
-/** Words in a heading about consent. */
-const CONSENT =
-  /subscri|unsub|consent|opt(?:ed)? ?(?:in|out)\b|opt(?:ed)?(?:in|out)|blacklist|blocklist|suppress|do ?not ?(?:e?mail|contact|text|sms|bulk)|accepts? ?(?:marketing|email|sms)|receives? ?(?:marketing|email|newsletter)|permission|newsletter|mailing ?list|gdpr|dsgvo|einwilligung|abgemeldet|abbestell|abonn|inscri|suscri|iscri|afgemeld|aangemeld|consentimiento|consentement|consenso/;
-/** Words that turn `yes` into a no. */
-const INVERSE =
-  /unsub|opt(?:ed)? ?out|blacklist|blocklist|suppress|do ?not|exclu|revoked|withdrawn|abgemeldet|abbestell|widerr|désinscri|desinscri|désabonn|desabonn|desuscri|disiscri|descadast|baja|afgemeld|uitgeschreven/;
+/** Parts of a heading about consent, in the languages of spreadsheets. */
+const CONSENT = new RegExp(
+  [
+    'subscri|unsub|consent|opt(?:ed)? ?(?:in|out)|blacklist|blocklist|suppress|newsletter|mailing ?list|e?mailable|contactable|gdpr|dsgvo|rgpd',
+    '(?:do ?not|don t|never|no) ?(?:send|e?mail|contact|text|sms|bulk|call|market|newsletter|promo)',
+    '(?:accept|receive|want|allow|agree)(?:s|ed)? ?(?:to )?(?:receive )?(?:marketing|e ?mail|sms|text|newsletter|promo|offer|contact)',
+    '(?:can|may|ok to|okay to) (?:be )?(?:e ?mail|contact|text|sms|market)',
+    '(?:e ?mail|marketing|contact|sms|mailing) (?:permission|ok|okay|allowed|permitted|excluded)|exclude.* (?:mail|market|campaign)',
+    'einwilligung|einverst|zustimmung|werbesperre|sperrvermerk|sperrliste|mailsperre|werbewiderspruch|abgemeldet|abbestell|abmeld',
+    'abonn|inscri|suscri|iscri|afgemeld|aangemeld|toestemming|consentimiento|consentement|consenso|zgod[ay]|wypisan',
+    'подпис|отпис|рассыл|согласи|配信|メルマガ|同意|订阅|退订|訂閱|구독|수신',
+  ].join('|'),
+);
+/** Parts that turn `yes` into a no. */
+const INVERSE = new RegExp(
+  [
+    'unsub|opt(?:ed)? ?out|blacklist|blocklist|suppress|do ?not|don t|exclu|revoked|withdrawn|unmailable|uncontactable',
+    '\\b(?:never|no) ?(?:send|e?mail|contact|text|sms|bulk|call|market|newsletter|promo)',
+    'abgemeldet|abbestell|abmeld|widerr|widerspr|sperr|désinscri|desinscri|désabonn|desabonn|desuscri|disiscri|descadast',
+    'baja|afgemeld|uitgeschreven|wypisan|отпис|停止|拒否|退订|退訂|거부',
+  ].join('|'),
+);
 /** Words of headings about something else that belongs to a subscription: what it costs, or where it came from. */
-const DETAILS =
-  /\b(?:id|ids|uuid|url|uri|link|href|page|ip|plan|tier|price|amount|currency|interval|period|count|number|total|quantity|mrr|ltv|renewal|renews?|trial|card|payment|paid|stripe|product|name|names|title|text|version|source|method|form|medium|level|type|mode|category|preferences?|tracking|track|cookies?|language|locale|token|key|hash|lists?|groups?|topics?|interests?|tags?|country|legal|basis|start|end|ends|expires?|expiry|push|whatsapp|fax|frequency|created|updated)\b/;
+const DETAILS = new RegExp(
+  `\\b(?:${[
+    'id|ids|uuid|url|uri|link|href|page|ip|plan|tier|price|amount|currency|interval|period|count|number|total|quantity',
+    'mrr|ltv|renewal|renews?|trial|card|payment|paid|stripe|product|name|names|title|text|version|source|method|form|medium',
+    'level|type|mode|category|preferences?|channels?|tracking|track|cookies?|language|locale|token|key|hash|lists?|groups?',
+    'topics?|interests?|tags?|country|legal|basis|start|end|ends|expires?|expiry|push|whatsapp|fax|frequency|created|updated',
+    'opens?|clicks?|sent|delivered|received|bounces|rating|score|notes?|comments?|address|city|zip|segment|value|revenue|orders?|length|duration|months?|years?|days?|weeks?',
+  ].join('|')})\\b`,
+);
 const PHONE = /\b(?:sms|text|texts|phone|mobile)\b/;
 const EMAIL = /e-?mails?|newsletter|mailing/;
 
@@ -350,6 +374,7 @@ const wordsOf = (name: string): string =>
     .toLowerCase()
     .replace(/__p?c$/, '')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .replace(/\b(?:yes no|y n|true false|ja nein|oui non|1 0|0 1)\b/, '')
     .trim();
 
 /** HubSpot has a column of this form for each type of subscription, Salesforce suffixes for fields of one's own. */
@@ -372,14 +397,20 @@ function channelOf(words: string): ConsentChannel {
 export function consentHeading(name: string): ConsentHeading | null {
   const words = wordsOf(name);
   const text = simplified(words.replaceAll(' ', ''));
-  const exact = byHeading.get(text) ?? byHeading.get(text.replace(/^(?:is|has|contact|customer|user)/, ''));
+  const exact = byHeading.get(text);
   if (exact) return exact;
+  const inner = byHeading.get(text.replace(/^(?:is|has|contact|customer|user)/, ''));
+  // The status of a customer is not that of a subscription.
+  if (inner && inner.kind !== 'ambiguous') return inner;
   const form = forms.find(([pattern]) => pattern.test(words));
   if (form) return form[1];
   if (OTHERS.includes(text) || !CONSENT.test(words)) return null;
-  // A date or a reason of an opt-out is one, whatever its column is called in detail.
-  const isInverse = INVERSE.test(words);
-  if (isInverse && /\b(?:at|on|date|time|timestamp|reason|campaign)\b/.test(words)) {
+  // A date, a reason or a list of opt-outs is one, whatever its column is called in detail.
+  const isInverse = INVERSE.test(words) && !/\bnot (?:unsub|opted out|black|block|suppress)/.test(words);
+  if (
+    isInverse &&
+    /\b(?:at|on|am|le|date|datum|time|timestamp|reason|campaign|lists?|groups?|topics?)\b/.test(words)
+  ) {
     return { channel: channelOf(words), kind: 'opted_out' };
   }
   if (/\b(?:at|on|date|time|timestamp|since|day)\b/.test(words)) {

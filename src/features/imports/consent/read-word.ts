@@ -7,6 +7,7 @@ import {
   consentStates,
   generalWords,
   NO,
+  PHRASES,
   simplified,
   type WordTable,
   YES,
@@ -51,7 +52,7 @@ const inverseWords = new Map(
 );
 const yes = new Set(YES.map(simplified));
 const no = new Set(NO.map(simplified));
-const blank = new Set(BLANK.flatMap((word) => [word, simplified(word)]));
+const blank = new Set(BLANK);
 const nothingSaid = new Set(['na', 'none', 'unknown', 'never', 'notset', 'undefined']);
 
 /** Whether a cell says nothing, although it is not empty. */
@@ -93,10 +94,10 @@ function readAnyWord(kind: ConsentKind, word: string): ConsentState | null | und
   return saysNothing && nothingSaid.has(word) ? null : undefined;
 }
 
-function readState(kind: ConsentKind, word: string): ConsentState | null | undefined {
+function readState(kind: ConsentKind, word: string, text: string): ConsentState | null | undefined {
   const { other } = readings[kind];
   if (other !== undefined) return other;
-  const state = wordsOf(kind).get(word);
+  const state = wordsOf(kind).get(word) ?? PHRASES.find(([phrase]) => phrase.test(text))?.[1];
   // That a column of opt-outs has none is no consent.
   return kind === 'inverse' && state === 'subscribed' ? null : state;
 }
@@ -111,7 +112,7 @@ function readSingle({ kind, words }: ConsentUse, text: string, timezone: string)
   if (known !== undefined) return { state: known, at: null };
   const at = readConsentTime(text, timezone);
   if (at !== undefined) return { state: readings[kind].time, at };
-  const state = readState(kind, word);
+  const state = readState(kind, word, text.trim());
   return state === undefined ? undefined : { state, at: null };
 }
 

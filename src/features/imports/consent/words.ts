@@ -61,7 +61,19 @@ export const generalWords: WordTable = {
   subscribed: [
     ...['subscriber', 'optedin', 'optin', 'consent', 'consented', 'granted', 'given', 'accepted', 'accepts'],
     ...['agreed', 'allow', 'allowed', 'approved', 'mailable', 'emailable', 'doubleoptin', 'singleoptin'],
-    ...['confirmedoptin', 'softbounce', 'softbounced', 'notblocked', 'notsuppressed', 'signedup'],
+    ...[
+      '希望する',
+      '配信中',
+      '購読中',
+      '已订阅',
+      'подписан',
+      'confirmedoptin',
+      'softbounce',
+      'softbounced',
+      'notblocked',
+      'notsuppressed',
+      'signedup',
+    ],
     ...[
       'angemeldet',
       'abonniert',
@@ -197,3 +209,16 @@ export const generalWords: WordTable = {
     ...['reportedspam', 'reportedasspam', 'markedspam', 'abuse', 'abusereport', 'abusecomplaint', 'spam'],
   ],
 };
+
+/** How texts of several words begin, or what they contain, if no table has them as a whole. */
+export const PHRASES: readonly [RegExp, ConsentState][] = [
+  [
+    /unsubscri|opt(?:ed)?[\s_-]?out|do not|don['’]?t\b|no longer|withdr[ae]w|revoked|black-?listed|block-?listed/i,
+    'unsubscribed',
+  ],
+  [/^(?:not|never)[\s_-](?:yet[\s_-])?(?:subscribed|opted)/i, 'never_subscribed'],
+  [/^(?:hard[\s_-]?)?bounced\b/i, 'bounced'],
+  [/^(?:subscribed|opted[\s_-]?in|double[\s_-]?opt[\s_-]?in|single[\s_-]?opt[\s_-]?in)\b/i, 'subscribed'],
+  [/^no\b\s*[,:(–-]/i, 'unsubscribed'],
+  [/^yes\b\s*[,:(–-]/i, 'subscribed'],
+];
