@@ -1,5 +1,6 @@
 import { unguardCell } from '../../platform/csv/guard.ts';
-import { consentHeading, type ConsentKind } from './consent/headings.ts';
+import { consentHeading } from './consent/headings.ts';
+import type { ConsentKind } from './consent/known-headings.ts';
 import type { ConsentUse } from './consent/read-word.ts';
 import { type ConsentState, simplified } from './consent/words.ts';
 import { columnFields, consentFields, type ColumnField, type ImportKind, type MappedTo } from './schema.ts';

@@ -6,7 +6,7 @@ import { readCountry } from '../../delivery/addresses/countries.ts';
 import { suppressionReasons } from '../../delivery/consent/suppressions.ts';
 import { csvEncodings, encodingOf } from '../../platform/csv/encodings.ts';
 import { findUnstorable } from '../../platform/input/storable.ts';
-import type { ConsentHeading } from './consent/headings.ts';
+import type { ConsentHeading } from './consent/known-headings.ts';
 import { consentStates } from './consent/words.ts';
 
 export const importResources = ['contacts', 'suppressions'] as const;

@@ -1,6 +1,6 @@
-// Each imported column gets a unique data key, in time linear in the number of columns.
+// Each imported column gets a unique data key, in time linear in the number of columns, and stored columns stay readable.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { readColumns } from '../../../src/features/imports/columns.ts';
+import { type Column, ofThisVersion, readColumns } from '../../../src/features/imports/columns.ts';
 import { MAX_COLUMNS } from '../../../src/platform/csv/scanner.ts';
 
 const keysOf = (header: readonly string[]) =>
@@ -30,4 +30,17 @@ describe('the keys of columns that become data', () => {
     expect(new Set(keys).size).toBe(MAX_COLUMNS);
     expect(count).toBeLessThan(10 * MAX_COLUMNS);
   });
+});
+
+it('reads the layout of an import that an earlier version has begun', () => {
+  const stored = [
+    { name: 'Mail', use: { field: 'email' } },
+    { name: 'In', use: { field: 'subscribed_email' } },
+    { name: 'Plan', use: { data: 'Plan' } },
+  ] as Column[];
+  expect(ofThisVersion(stored)).toEqual([
+    stored[0],
+    { name: 'In', use: { consent: { channel: 'email', kind: 'positive' } } },
+    stored[2],
+  ]);
 });

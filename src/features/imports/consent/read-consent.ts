@@ -1,4 +1,4 @@
-import type { ConsentChannel } from './headings.ts';
+import type { ConsentChannel } from './known-headings.ts';
 import { type ConsentUse, readConsentCell, strictest } from './read-word.ts';
 import type { ConsentState } from './words.ts';
 

@@ -1,6 +1,6 @@
 import { readConsentTime } from './times.ts';
 import { toolWords } from './tool-words.ts';
-import type { ConsentChannel, ConsentKind } from './headings.ts';
+import type { ConsentChannel, ConsentKind } from './known-headings.ts';
 import {
   BLANK,
   type ConsentState,
