@@ -19,9 +19,11 @@ function* addressesOf({
   if (phone !== null) yield { channel: 'sms', key: phone, ...consent.phone };
 }
 
+const takesMail = ({ state }: RowConsent['email']): boolean => state !== null && state !== 'subscribed';
+
 /** Whether the row makes a recipient get no more mail. */
 export function stopsMailOf({ consent }: Row): boolean {
-  return [consent.email, consent.phone].some(({ state }) => state !== null && state !== 'subscribed');
+  return takesMail(consent.email) || takesMail(consent.phone);
 }
 
 /**
