@@ -122,6 +122,19 @@ describe('countries and phone numbers', () => {
     expect((await contacts('country_code')).flat()).toEqual(['DE', 'DE', 'GB', 'AT', 'US', 'KR']);
   });
 
+  it.each([
+    'Country/Region',
+    'Country Name',
+    'Default Address Country Code',
+    'Land',
+    'Pays',
+    'País',
+    'Страна',
+  ])('recognizes the column %s', async (column) => {
+    await importFile(api, { file: `email;${column}\na@x.org;Spain\n` });
+    expect(await contacts('country_code')).toEqual([['ES']]);
+  });
+
   it('reads national numbers by the country of their row, or else of the file', async () => {
     const file =
       'email,phone,country\na@x.org,07400 123456,United Kingdom\nb@x.org,0170 1234567,\nc@x.org,0170 1234568,N/A\n' +
