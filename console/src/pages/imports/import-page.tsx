@@ -120,7 +120,7 @@ function FailedRows({ run }: { run: Import }) {
       actions={
         run.errors_url !== null && (
           <Button busy={download.busy} onClick={() => download.run()}>
-            Download these rows
+            Download the failed rows
           </Button>
         )
       }
