@@ -381,7 +381,10 @@ describe('odd values', () => {
     const value = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.string({ unit: fc.constantFrom(...'0123456789.eE+-"\'[]{}:, \n\t;=@atruefls\\') }),
-      fc.jsonValue({ maxDepth: 3 }).filter((json) => json !== null),
+      fc
+        .jsonValue({ maxDepth: 3 })
+        // The API refuses this name of a field.
+        .filter((json) => json !== null && !JSON.stringify(json).includes('__proto__')),
     );
     fc.assert(
       fc.property(value, (given) => {
