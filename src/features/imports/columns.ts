@@ -49,6 +49,8 @@ const spellings: Record<ColumnField, readonly string[]> = {
       'customeremail',
       'useremail',
     ],
+    // Pipedrive
+    ...['personemail', 'personemailwork', 'personemailhome', 'personemailother'],
     ...['mailadresse', 'adresseemail', 'courriel', 'correoelectronico', 'correo', 'indirizzoemail', 'eposta'],
   ],
   phone: [
@@ -67,6 +69,8 @@ const spellings: Record<ColumnField, readonly string[]> = {
     'smsphonenumber',
     'telefon',
     'msisdn',
+    // Pipedrive, Google
+    ...['personphone', 'personphonework', 'personphonemobile', 'personphonehome'],
     ...[
       'phone1',
       'phone1value',
@@ -133,6 +137,8 @@ export const ERROR_COLUMN = 'error';
 const EXPORTED_ONLY = ['id', 'uuid', 'list_ids', 'created_at'];
 /** The column of an export that has all keys of `data` without a column of their own. */
 const OTHER_DATA = 'other_data';
+/** MailerLite's column of addresses. In files with another one, it says who is subscribed. */
+const LONE_EMAIL = 'subscriber';
 /** A file whose header has all of these is an export. */
 const EXPORT_MARKS = ['uuid', 'subscribed_email', 'subscribed_phone', 'list_ids'];
 /** Maximum number of characters of a name: each failed row keeps it. Longer names are cut. */
@@ -262,13 +268,16 @@ export function readColumns(
       }
     );
   };
+  const isWithoutEmail = names.every((name) => recognize(name, kind) !== 'email');
+  const fieldOf = (name: string): ColumnField | null =>
+    recognize(name, kind) ?? (isWithoutEmail && simplified(name) === LONE_EMAIL ? 'email' : null);
   const recognized = (name: string, index: number): Column => {
     const ofList = ofSuppression[index];
     if (simplified(name) === ERROR_COLUMN && ofList === undefined)
       return { name, use: null, because: 'reports of failed rows have it' };
     if (ignored.has(name)) return { name, use: null, because: 'an import cannot set it' };
     if (isExport && name === OTHER_DATA) return { name, use: { others: true } };
-    const field = ofList === undefined ? recognize(name, kind) : ofList;
+    const field = ofList === undefined ? fieldOf(name) : ofList;
     const claimed = field && fields.claim(field, name);
     if (claimed) return claimed;
     if (kind === 'suppressions') return { name, use: null, because: 'suppressions have no such field' };

@@ -32,6 +32,28 @@ describe('the keys of columns that become data', () => {
   });
 });
 
+describe('the column of addresses', () => {
+  const usesOf = (header: readonly string[]) =>
+    readColumns(header, 'contacts', {}).map(({ use }) =>
+      use && 'field' in use ? use.field : Object.keys(use ?? {})[0],
+    );
+
+  it('is Subscriber in a file of MailerLite, and about subscriptions beside another one', () => {
+    expect(usesOf(['Subscriber', 'Status'])).toEqual(['email', 'consent']);
+    expect(usesOf(['Subscriber', 'Email'])).toEqual(['consent', 'email']);
+  });
+
+  it('is that of the first address in a file of Pipedrive', () => {
+    const header = [
+      'Person - Email - Work',
+      'Person - Email - Home',
+      'Person - Phone - Mobile',
+      'Person - Marketing status',
+    ];
+    expect(usesOf(header)).toEqual(['email', 'data', 'phone', 'consent']);
+  });
+});
+
 it('reads the layout of an import that an earlier version has begun', () => {
   const stored = [
     { name: 'Mail', use: { field: 'email' } },

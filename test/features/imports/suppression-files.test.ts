@@ -138,6 +138,11 @@ const lists: List[] = [
       'b@x.org;s@x.org;contactFlaggedAsSpam;2024-05-01': 'complaint',
     },
   },
+  {
+    name: 'words of subscriptions, in several languages',
+    header: 'email,reason',
+    rows: { 'a@x.org,abgemeldet': 'manual', 'b@x.org,Unzustellbar': 'hard_bounce', 'c@x.org,held': 'manual' },
+  },
 ];
 
 describe('a list of another service', () => {

@@ -44,6 +44,7 @@ export const knownHeadings: Readonly<Record<ConsentKind, Headings>> = {
         'marketing',
         'marketingoptin',
         'marketingconsent',
+        'personmarketingstatus',
         'marketingstatus',
       ],
       // Pipedrive, HubSpot, Kajabi, Attentive

@@ -45,7 +45,8 @@ export function stateByWord(tables: readonly WordTable[]): Map<string, ConsentSt
   return states;
 }
 
-const anyTool = stateByWord([...Object.values(toolWords), generalWords]);
+/** The words of all tools, as {@link simplified}, with their states. */
+export const anyTool = stateByWord([...Object.values(toolWords), generalWords]);
 // Words such as `active` may be about the column itself: an active block is none.
 const inverseWords = new Map(
   [...anyTool].filter(([word]) => !['active', 'inactive', 'enabled', 'disabled', 'confirmed'].includes(word)),

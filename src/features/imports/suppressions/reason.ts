@@ -1,7 +1,16 @@
 import { MAX_DIAGNOSTIC, type SuppressionReason } from '../../../delivery/consent/suppressions.ts';
 import { judgeBounce } from '../../../delivery/providers/reported-bounce.ts';
 import { type Cell, type Cells, requireReadable, type RowProblem } from '../cells.ts';
-import { reasonColumns, reasonHeadings, reasonsOfFiles, reasonWords, suppressionHeadings } from './tables.ts';
+import { anyTool } from '../consent/read-word.ts';
+import { type ConsentState, simplified } from '../consent/words.ts';
+import {
+  type Meaning,
+  reasonColumns,
+  reasonHeadings,
+  reasonsOfFiles,
+  reasonWords,
+  suppressionHeadings,
+} from './tables.ts';
 import type { ColumnField } from '../schema.ts';
 
 /** Why an address is suppressed. */
@@ -13,7 +22,19 @@ export interface ReadReason {
   diagnostic: string | null;
 }
 
-const simplified = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+/** The words about subscriptions, of which many lists have some, mean the same here. */
+const ofStates: Partial<Record<ConsentState, Meaning>> = {
+  bounced: 'hard_bounce',
+  complained: 'complaint',
+  unsubscribed: 'manual',
+};
+
+/** @returns undefined if the word is not known */
+function meaningOf(text: string): Meaning | undefined {
+  const word = simplified(text);
+  const state = anyTool.get(word);
+  return reasonWords.get(word) ?? (state && ofStates[state]);
+}
 
 const includesAll = (present: ReadonlySet<string>) => (entry: { headings: readonly string[] }) =>
   entry.headings.every((heading) => present.has(heading));
@@ -92,7 +113,7 @@ export function readReason(
 ): ReadReason {
   const filled = [cell, reply, code].filter((each): each is Cell => each !== undefined);
   filled.forEach(requireReadable);
-  const meaning = cell && reasonWords.get(simplified(cell.text));
+  const meaning = cell && meaningOf(cell.text);
   if (meaning === 'none') return { reason: 'manual', isSuppressed: false, diagnostic: null };
   const texts = filled.filter((each) => meaning === undefined || each !== cell).map(({ text }) => text);
   const status = code && ENHANCED.test(code.text) ? code.text : null;
