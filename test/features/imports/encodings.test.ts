@@ -72,7 +72,7 @@ describe('the encoding of an import', () => {
     const { id } = await importFile(api, { file });
     const shown = async (): Promise<unknown> => {
       const { body } = await api.request('GET', `/v1/my/imports/${id}`);
-      return body.encoding.samples;
+      return body.encoding?.samples;
     };
     expect(await shown()).toEqual(['Город', 'Иван', 'Юлия']);
     const { rows } = await pool().query<{ account_id: number; brand_id: number }>('select * from imports');

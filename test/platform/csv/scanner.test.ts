@@ -1,6 +1,6 @@
 // The CSV scanner reads the same records in any blocks, and a malformed record fails only its own line.
 import { describe, expect, it } from '@jest/globals';
-import type { CsvEncoding } from '../../../src/platform/csv/encoding.ts';
+import type { CsvEncoding } from '../../../src/platform/csv/encodings.ts';
 import { CsvScanner, MAX_RECORD_BYTES, type CsvPosition } from '../../../src/platform/csv/scanner.ts';
 
 const beginning: CsvPosition = { offset: 0, row: 1, singleLineUntil: 0 };

@@ -110,7 +110,7 @@ function guess(bytes: Buffer): string {
   if (isUtf8(bytes)) return 'utf-8';
   const sample = createTextSample();
   sample.add(bytes);
-  return sample.encoding();
+  return sample.isUtf8() ? 'utf-8' : 'windows-1252';
 }
 
 /** A declaration that can be read byte by byte is not in UTF-16, even if it says so. */

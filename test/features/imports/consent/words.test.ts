@@ -197,9 +197,11 @@ it('reads the usual forms of times', () => {
   const unclear = ['3/4/2024', '2024-02-31', 'May be'].map((text) => readConsentTime(text, 'UTC'));
   expect(unclear).toEqual([null, null, undefined]);
   // Tools write the time of their account; it is read in the zone of the brand.
-  expect(['2024-03-02 10:15:44', '02.03.2024 10:15:44', '2024-03-02T09:15:44Z'].map((text) => readConsentTime(text, 'Europe/Berlin'))).toEqual(
-    Array.from({ length: 3 }, () => new Date('2024-03-02T09:15:44Z')),
-  );
+  expect(
+    ['2024-03-02 10:15:44', '02.03.2024 10:15:44', '2024-03-02T09:15:44Z'].map((text) =>
+      readConsentTime(text, 'Europe/Berlin'),
+    ),
+  ).toEqual(Array.from({ length: 3 }, () => new Date('2024-03-02T09:15:44Z')));
 });
 
 it('knows the words of a mapping before all others', () => {
