@@ -6,7 +6,9 @@
 -- $1 bigint: the brand
 -- $2 bigint: the list
 -- $3 boolean: whether they are subscribed
--- $4 text: the pattern
+-- $4 text: the pattern of the names
+-- $5 text[]: the patterns of the email
+-- $6 text: the regular expression of the phone number
 
 select c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.source, c.country_code, c.data,
   c.email, c.email_key, c.email_subscribed, c.email_verified, c.email_opt_in_at, c.email_opt_in_source,

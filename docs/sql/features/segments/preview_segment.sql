@@ -9,7 +9,7 @@
 -- $4 bigint: how often, at least
 -- $5 text: the path of the data
 -- $6 jsonb[]: values of the data
--- $7 text: the pattern of the email
+-- $7 text[]: the patterns of the email
 
 with members as materialized (select c.id from contacts c
   where c.brand_id = $1
