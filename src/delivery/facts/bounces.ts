@@ -1,5 +1,5 @@
 import type { Bounce, BounceSubtype } from '../message.ts';
-import { words } from './refusal-words.ts';
+import { aboutRecipient, words } from './refusal-words.ts';
 
 /** A final refusal of a message, or a temporary one (4xx) that was repeated until the message expired. */
 export interface Refusal {
@@ -94,22 +94,31 @@ function decidingCode({ code, enhanced, status = null, text }: Refusal): string 
 /** Judges a permanent refusal whose enhanced code is missing or says too little. */
 function judgeByText(refusal: Refusal, text: string): RefusalVerdict {
   const { code, stage, enhanced } = refusal;
-  if (words.policy.test(text)) return judgeMessage(refusal);
+  if (words.policy.test(text) || words.temporary.test(text)) return judgeMessage(refusal);
   if (words.full.test(text)) return bounceOf(refusal, 'soft', 'mailbox_full');
   if (words.disabled.test(text)) return bounceOf(refusal, 'hard', 'mailbox_disabled');
   if (words.noDomain.test(text)) return bounceOf(refusal, 'soft', 'no_such_domain');
   // A 550 without any code in reply to RCPT is about the mailbox (RFC 5321 §4.2.3). One with 5.7.0 is not.
   const isBare = enhanced === null || enhanced.endsWith('.0.0');
-  if (words.unknown.test(text) || (code === 550 && stage === 'rcpt' && isBare))
-    return bounceOf(refusal, 'hard', 'no_such_mailbox');
+  const isAboutMailbox = code === 550 && stage === 'rcpt' && isBare && !words.refused.test(text);
+  if (words.unknown.test(text) || isAboutMailbox) return bounceOf(refusal, 'hard', 'no_such_mailbox');
   // By RFC 5321 §4.2.3, 552 is about the mailbox's storage. In reply to the content, servers mean the message's size.
   if (code === 552 && stage === 'rcpt' && isBare) return bounceOf(refusal, 'soft', 'mailbox_full');
   return judgeMessage(refusal);
 }
 
-/** Whether words name a reason of the recipient's own, so that words of a policy beside them do not count. */
-const namesRecipient = (text: string): boolean =>
-  [words.unknown, words.disabled, words.full, words.noDomain, words.nullMx].some((each) => each.test(text));
+/** Words of a reason that is not the recipient's fault. */
+const excuses = [words.policy, words.refused, words.size, words.temporary, words.rate];
+
+/** Words of the recipient's own faults. */
+const faults = [words.unknown, words.disabled, words.full, words.noDomain, words.nullMx];
+
+/** Whether words name another reason than the recipient, and none of the recipient's own. */
+function excusesRecipient(text: string): boolean {
+  if (!excuses.some((each) => each.test(text))) return false;
+  const rest = aboutRecipient(text);
+  return !faults.some((each) => each.test(rest));
+}
 
 /** Whether words say that the mailbox is full, and so that it exists, whatever code its server gives. */
 const namesFull = (text: string): boolean =>
@@ -129,7 +138,7 @@ function judgeByRecipientCode(refusal: Refusal, enhanced: string, text: string):
   const hard = hardCodes[enhanced];
   if (hard === undefined && !enhanced.endsWith('.2.2')) return null;
   // Servers also refuse a sender or a content with the code of a recipient, and no recipient is to suffer for it.
-  if (words.policy.test(text) && !namesRecipient(text)) return { kind: 'rejected' };
+  if (excusesRecipient(text)) return { kind: 'rejected' };
   return hard === undefined || namesFull(text)
     ? bounceOf(refusal, 'soft', 'mailbox_full')
     : bounceOf(refusal, 'hard', hard);
@@ -205,7 +214,7 @@ export function refusedMailbox(reply: Omit<Refusal, 'stage'>): 'missing' | 'full
   const text = withoutAddresses(reply.text);
   if (code === '5.4.1') return words.accessDenied.test(text) ? 'missing' : null;
   if (words.policy.test(text) || (code === '5.2.1' && words.rate.test(text))) return null;
-  if (hardCodes[code] === undefined) return null;
+  if (hardCodes[code] === undefined || excusesRecipient(text)) return null;
   return namesFull(text) ? 'full' : 'missing';
 }
 

@@ -266,6 +266,93 @@ describe('the words of a reply', () => {
   });
 });
 
+/** Words of refusals that are not the recipient's fault, with the codes of a missing or disabled mailbox. */
+const innocent = [
+  // Lists of addresses.
+  'Nachricht abgelehnt: IP-Adresse steht auf einer Sperrliste',
+  'Mensaje rechazado por la lista negra de IP',
+  'Su IP está bloqueada',
+  'Zpráva odmítnuta: IP adresa je na černé listině',
+  'Wiadomość odrzucona, adres IP na czarnej liście',
+  'Сообщение отклонено: ваш IP в черном списке',
+  '您的IP地址被列入黑名单',
+  'メールは拒否されました。IPアドレスがブラックリストに登録されています',
+  'Mensagem recusada: IP na lista negra',
+  'Messaggio rifiutato: IP in lista nera',
+  'Message refusé : adresse IP sur liste noire',
+  'Bericht geweigerd: IP-adres staat op zwarte lijst',
+  'Mesaj reddedildi: IP adresiniz kara listede',
+  'Viesti hylätty: IP-osoite estolistalla',
+  // The message.
+  'Nachricht gesperrt',
+  'Mensagem bloqueada',
+  'Messaggio bloccato',
+  'Message bloqué par le filtre',
+  'Bericht geblokkeerd',
+  'Odmítnuto antispamem',
+  'Wiadomość została zablokowana',
+  'Письмо заблокировано политикой безопасности',
+  '邮件被拒绝：发送频率过高',
+  '受信拒否されました',
+  'İleti engellendi',
+  '메시지가 차단되었습니다',
+  'Meddelandet blockerades',
+  'Werbung wird nicht angenommen',
+  'High probability of being bulk mail',
+  'Recipient refused: content filter',
+  'This message was classified as bulk/advertising',
+  'message contains a URL that is listed',
+  'Requested action not taken: mailbox unavailable. Message rejected as bulk (SFR)',
+  'Requested action not taken: mailbox unavailable. invalid DNS MX or A/AAAA resource record',
+  // The sender.
+  'Domain of sender address does not exist',
+  'The sending domain does not exist',
+  'Callout verification failed: The address you sent from does not exist',
+  'Message refused, could not verify your address: user does not exist (sender callout)',
+  'Too much mail from your network, user not found in whitelist',
+  'recipient only accepts mail from known contacts',
+  'contact the administrator to be whitelisted',
+  'mail from this country is not accepted',
+  'ARC validation failed',
+  'system not accepting network messages',
+  'Reject due to domain restrictions',
+  // Its size.
+  'Message size exceeds limit',
+  'Nachricht zu gross',
+  // It passes.
+  'Mailbox temporarily disabled, try again later',
+  'account is temporarily locked',
+  'Mailbox unavailable due to maintenance',
+  'Server is too busy, try later',
+  'Postfach vorübergehend nicht erreichbar',
+  'Boîte aux lettres temporairement indisponible',
+];
+
+describe('a refusal with the code of a missing mailbox', () => {
+  it.each(innocent)('suppresses none that the words excuse: %s', (words) => {
+    const given = [`550 5.1.1 ${words}`, `550 5.2.1 ${words}`, `550 ${words}`].flatMap((reply) => [
+      reportedBounce(refusal(reply, 'rcpt')),
+      reportedBounce(refusalIn(reply, '5.1.1')),
+    ]);
+    const hard = given.filter(({ bounce }) => bounce.type === 'hard');
+    expect(hard).toEqual([]);
+  });
+
+  it.each([
+    'Message rejected: user unknown',
+    'Nachricht abgelehnt: Empfänger unbekannt',
+    'Message refusé : utilisateur inconnu',
+    'Сообщение отклонено: пользователь не найден',
+    'Requested action not taken: mailbox unavailable',
+    'Mailbox not found, see https://postmaster.example/errors?ip=192.0.2.1',
+  ])('suppresses one whose own fault the words name: %s', (words) => {
+    expect(reportedBounce(refusalIn(`550 5.1.1 ${words}`, '5.1.1'))).toMatchObject({
+      bounce: { type: 'hard', subtype: 'no_such_mailbox' },
+      suppresses: true,
+    });
+  });
+});
+
 describe('a temporary refusal at the expiry of the message', () => {
   it.each([
     [
