@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../src/delivery/addresses/email.ts';
 import { parsePhone } from '../src/delivery/addresses/phone.ts';
+import { parseMail } from '../src/features/inbox/mail/contents.ts';
 import { readDate } from '../src/features/inbox/mail/header-date.ts';
 import { parseReturnPath } from '../src/delivery/addresses/return-path.ts';
 import { classifyBounce } from '../src/delivery/facts/bounces.ts';
@@ -94,6 +95,18 @@ function report(mailOf: (text: string) => string): [limit: number, run: (text: s
   const read = (text: string) =>
     readReport({ head: Buffer.from(mailOf(text)), envelopeFrom: '', feedbackLoop: true });
   return [128 * KB, read];
+}
+
+/** @param headOf makes fields from a stranger's text; without it, the text is the body */
+function mail(
+  head: string,
+  headOf?: (text: string) => string,
+): [limit: number, run: (text: string) => unknown] {
+  const bytesOf = (text: string) => {
+    const source = headOf ? `${headOf(text)}\r\n\r\nx` : `${head}\r\n\r\n${text}`;
+    return Buffer.from(Uint8Array.from(Buffer.from(source)).buffer);
+  };
+  return [headOf ? 30 * KB : MB, (text) => parseMail(bytesOf(text))];
 }
 
 function multipart(filename: string, file: string): Promise<unknown> {
@@ -230,6 +243,17 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
     (text) =>
       `Subject: x\r\n\r\nDelivery to the following recipients failed permanently:\r\nTechnical details:\r\n${text}`,
   ),
+  'parseMail of a text': mail('Content-Type: text/plain'),
+  'parseMail of a flowed text': mail('Content-Type: text/plain; format=flowed'),
+  'parseMail of HTML': mail('Content-Type: text/html'),
+  'parseMail of base64': mail('Content-Transfer-Encoding: base64'),
+  'parseMail of quoted-printable': mail('Content-Transfer-Encoding: quoted-printable'),
+  'parseMail of uuencode': mail('Content-Transfer-Encoding: uuencode'),
+  'parseMail of HZ': mail('Content-Type: text/plain; charset=hz'),
+  'parseMail of ISO-2022-KR': mail('Content-Type: text/plain; charset=iso-2022-kr'),
+  'parseMail of parts without a boundary': mail('Content-Type: multipart/mixed'),
+  'parseMail of a type': mail('', (text) => `Content-Type: text/plain; name="${text}`),
+  'parseMail of a subject': mail('', (text) => `Subject: ${text}`),
   readDate: [32 * KB, (text) => readDate(`Fri, 27 ${text}`)],
   'readReport of a bounce of Gmail': report(
     (text) =>

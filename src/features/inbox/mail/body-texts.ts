@@ -108,15 +108,22 @@ function textOf(bytes: Buffer, leaf: Leaf): DecodedText {
   const { start, end, header } = leaf;
   const cut = end - start > MAX_BODY_BYTES;
   const body = decodeTextBody(bytes.subarray(start, cut ? start + MAX_BODY_BYTES : end), header);
-  const decoded = decodeText(body, header.charset, { html: kindOf(leaf) === 'html', cut });
+  const decoded = withLineFeeds(decodeText(body, header.charset, { html: kindOf(leaf) === 'html', cut }));
   const text = header.flowed === 'no' ? decoded : joinFlowedLines(decoded, header.flowed === 'delsp');
   // The line break at the end of a text may be part of the delimiter after it.
   const open = header.encoding !== 'base64' && text !== '' && !text.endsWith('\n');
   return { text: open ? `${text}\n` : text, cut };
 }
 
+/** Lines that end with LF. Some servers write several CRs before it. The time is linear, however many CRs there are. */
+function withLineFeeds(text: string): string {
+  return text.includes('\r\r')
+    ? text.replace(/\r+(\n?)/g, (all, feed: string) => feed || all)
+    : text.replaceAll('\r\n', '\n');
+}
+
 function htmlFromText(text: string): string {
-  return `<div>${escapeHtml(text.trim()).replace(/\r?\n/g, '<br />')}</div>`;
+  return `<div>${escapeHtml(text.trim()).replaceAll('\n', '<br />')}</div>`;
 }
 
 /** The texts of one kind. Where there is only the other kind, it is converted. */
@@ -131,7 +138,7 @@ function joined(groups: Iterable<TextGroup>, kind: TextKind): string {
 /** Cleans and cuts a text. */
 function storedText(text: string): DecodedText {
   const tooLong = text.length > 2 * MAX_TEXT_BYTES;
-  const clean = storableText((tooLong ? text.slice(0, 2 * MAX_TEXT_BYTES) : text).replace(/\r+\n/g, '\n'));
+  const clean = storableText(tooLong ? text.slice(0, 2 * MAX_TEXT_BYTES) : text);
   const kept = cutUtf8(clean, MAX_TEXT_BYTES);
   return { text: kept, cut: tooLong || kept.length < clean.length };
 }

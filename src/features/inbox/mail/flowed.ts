@@ -21,12 +21,13 @@ function readLine(line: string, deletesSpace: boolean): FlowedLine {
 
 /**
  * Joins the lines of paragraphs. Quotes keep their lines, since people know them by the mark at the beginning of each.
+ * @param text its lines end with LF
  * @param deletesSpace `delsp=yes`: the space at the end of a line is not part of the text
  */
 export function joinFlowedLines(text: string, deletesSpace: boolean): string {
   const pieces: string[] = [];
   let last: FlowedLine | null = null;
-  for (const line of text.split(/\r*\n/)) {
+  for (const line of text.split('\n')) {
     const read = readLine(line, deletesSpace);
     const joins = last !== null && last.flows && !last.quoted && !read.quoted;
     if (last !== null && !joins) pieces.push('\n');

@@ -156,9 +156,14 @@ export function parseParameterized(field: string): Parameterized {
   };
 }
 
+/** Encoded: more than is kept of a name. Decoding takes time for each character set, which a mail can change a thousand times. */
+const MAX_READABLE = 8 * 1024;
+
 /** Decodes a parameter that people read, such as the name of a file. */
 export function readableParameter(field: Parameterized, name: string): string | null {
   const text = field.parameters.get(name);
   if (text === undefined || text === '') return null;
-  return decodeWords(decodeText(Buffer.from(text, 'latin1'), field.charsets.get(name) ?? null));
+  return decodeWords(
+    decodeText(Buffer.from(text.slice(0, MAX_READABLE), 'latin1'), field.charsets.get(name) ?? null),
+  );
 }

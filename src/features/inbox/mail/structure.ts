@@ -141,13 +141,15 @@ class Scan {
     this.#endLeaf(line.start);
     const part = this.#open[found.index] as OpenPart;
     this.#open.length = found.index + 1;
+    // After another end, another text begins.
+    if (part.closed && found.last) this.#parts += 1;
     part.closed = found.last;
     this.#inHeader = !found.last;
     if (found.last) {
       this.#level = part.level;
       this.#leaf = { ...part.preamble, start: line.next, end: line.next };
       this.#afterParts.push(this.#leaf);
-      return '';
+      return this.#tooManyParts();
     }
     this.#leaf = null;
     part.parts += 1;
@@ -158,15 +160,19 @@ class Scan {
   /** Finds the multipart body that a delimiter line belongs to: the innermost that has not ended, if there is one. */
   #delimited({ start, end }: Line): { index: number; last: boolean } | null {
     if (end - start < 3 || this.#bytes[start] !== HYPHEN || this.#bytes[start + 1] !== HYPHEN) return null;
+    let stop = end;
+    while (stop > start && (this.#bytes[stop - 1] as number) <= SPACE) stop -= 1;
+    const hasHyphens = this.#bytes[stop - 1] === HYPHEN && this.#bytes[stop - 2] === HYPHEN;
     let ended: { index: number; last: boolean } | null = null;
     for (let index = this.#open.length - 1; index >= 0; index -= 1) {
       const { boundary, closed } = this.#open[index] as OpenPart;
       const after = start + 2 + boundary.length;
-      if (after > end || this.#bytes.compare(boundary, 0, boundary.length, start + 2, after) !== 0) continue;
-      const rest = this.#text(after, Math.min(end, after + 100)).trimEnd();
-      if (rest !== '' && rest !== '--') continue;
-      if (!closed) return { index, last: rest === '--' };
-      ended ??= { index, last: rest === '--' };
+      // The lengths are compared first: a line may have a hundred bodies around it.
+      const last = hasHyphens && after === stop - 2;
+      if (after !== stop && !last) continue;
+      if (this.#bytes.compare(boundary, 0, boundary.length, start + 2, after) !== 0) continue;
+      if (!closed) return { index, last };
+      ended ??= { index, last };
     }
     return ended;
   }
@@ -287,8 +293,12 @@ class Scan {
   #enter(level: number): string {
     this.#level = level;
     this.#parts += 1;
-    if (this.#parts > MAX_PARTS) return `the mail has more than ${MAX_PARTS.toLocaleString('en')} parts`;
-    return level > MAX_LEVELS ? `parts are nested more than ${MAX_LEVELS} levels deep` : '';
+    return level > MAX_LEVELS ? `parts are nested more than ${MAX_LEVELS} levels deep` : this.#tooManyParts();
+  }
+
+  /** @returns what is wrong, or an empty text */
+  #tooManyParts(): string {
+    return this.#parts > MAX_PARTS ? `the mail has more than ${MAX_PARTS.toLocaleString('en')} parts` : '';
   }
 
   #beginHeader(start: number): void {

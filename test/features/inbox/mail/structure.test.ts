@@ -38,6 +38,13 @@ describe('scanStructure', () => {
     expect(problemOf(withParts(10_000))).toBe('the mail has more than 1,000 parts');
   });
 
+  it('counts the ends of a body that has ended, since each begins another text', () => {
+    expect(problemOf(`${withParts(1)}${'--b--\r\nx\r\n'.repeat(900)}`)).toBeNull();
+    expect(problemOf(`${withParts(1)}${'--b--\r\nx\r\n'.repeat(1_000)}`)).toBe(
+      'the mail has more than 1,000 parts',
+    );
+  });
+
   it('refuses headers that are too long, in the mail and in a part', () => {
     const long = `X-Long: ${'x'.repeat(900)}\r\n`.repeat(300);
     expect(problemOf(`${long}\r\nHello`)).toBe('a header has more than 256 KB');
@@ -80,6 +87,14 @@ describe('the reader', () => {
   it('is quick with a list of addresses that takes a parser long', async () => {
     const list = `${HEAD}To: ${'g: '.repeat(60_000)};\r\n\r\nHello`;
     expectUnreadable(await reader.read(list), 'a field has more than 32 KB');
+  });
+
+  it('is quick with lines that begin like the delimiters of all parts around them', async () => {
+    const parts = 'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'.repeat(99);
+    const { suspicion } = await reader.read(
+      `${HEAD}${parts}\r\n${`--b${'--'.repeat(10)}b\n`.repeat(900_000)}`,
+    );
+    expect(suspicion).toBeNull();
   });
 
   it('refuses more attachments than it stores', async () => {

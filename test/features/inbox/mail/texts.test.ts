@@ -361,6 +361,17 @@ describe('a long text', () => {
     expect(line.startsWith(text ?? '-')).toBe(true);
   });
 
+  it.each(['', '; format=flowed'])(
+    'of carriage returns takes no longer than others: %j',
+    async (parameter) => {
+      const { suspicion, truncated } = await read(
+        `Content-Type: text/plain${parameter}`,
+        '\r'.repeat(1_500_000),
+      );
+      expect({ suspicion, truncated }).toEqual({ suspicion: null, truncated: true });
+    },
+  );
+
   it('before another leaves the other out, which is no loss without a sign', async () => {
     const parts = [
       `Content-Type: text/plain\r\n\r\n${'a'.repeat(2_000_000)}`,
