@@ -58,7 +58,7 @@ function Scan({ attachment: { scanned, scan } }: { attachment: Attachment }) {
 
 /** Saves a mail as it arrived. */
 export function Original({
-  mail: { id, conversation_id: conversationId, raw_available: kept, attachments },
+  mail: { id, conversation_id: conversationId, raw_available: kept, attachments, quarantine },
 }: {
   mail: Mail;
 }) {
@@ -66,7 +66,7 @@ export function Original({
     <OriginalDownload
       id={id}
       conversationId={conversationId}
-      scanned={attachments.every(({ scanned }) => scanned)}
+      scanned={quarantine?.reason !== 'unreadable' && attachments.every(({ scanned }) => scanned)}
     />
   ) : null;
 }

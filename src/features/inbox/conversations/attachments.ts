@@ -105,7 +105,10 @@ export async function openRawMail(
   const row = await findMessageOf(db, scope, conversationId, id);
   if (!row) throw notFound('message');
   if (!hasRaw(row) || row.raw_key === null) throw notFound('original of the message');
-  const isScanned = row.attachments.every(({ scan_status: status }) => status === 'clean');
+  // A mail that cannot be read has files that nothing has found.
+  const isScanned =
+    row.quarantine?.reason !== 'unreadable' &&
+    row.attachments.every(({ scan_status: status }) => status === 'clean');
   requireScanned(isScanned, acknowledged, 'a file in the mail');
   const blob = await store.open(row.raw_key);
   if (!blob) throw notFound('original of the message');

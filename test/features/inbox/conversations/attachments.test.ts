@@ -204,6 +204,15 @@ describe('a mail as it arrived', () => {
     },
   );
 
+  it('is only sent with an acknowledgement if its files were never found, since it could not be read', async () => {
+    const at = new Date().toISOString();
+    const quarantine = { reason: 'unreadable', detail: 'too many parts', at, released_at: at };
+    const id = await keep({ quarantine });
+    expect((await fetchRaw(id)).body).toMatchObject({ code: 'unscanned_attachment' });
+    expect((await fetchRaw(id, '?acknowledge_unscanned=true')).text).toBe(RAW);
+    expect((await fetchRaw(await keep({ quarantine: { ...quarantine, reason: 'spam' } }))).status).toBe(200);
+  });
+
   it('is never sent if a file in it is infected', async () => {
     const id = await keep();
     await insertAttachment(api, api, {
