@@ -5,22 +5,24 @@
  * - its section 4.3: years of two or three digits, zones with names
  * - `27-Nov-2026`, without a zone, `GMT+0100`, `+01:00`
  * - asctime, of `date` and old cron jobs: `Fri Nov 27 10:00:00 CET 2026`
- * - ISO 8601, of devices: `2026-11-27T10:00:00.5Z`
+ * - everything else that Carillon reads as a time, such as ISO 8601 of devices, or `November 27, 2026 1:00 PM`
  */
+import { timeIn } from '../../../platform/input/times.ts';
+
 const MONTHS = 'janfebmaraprmayjunjulaugsepoctnovdec';
 const TIME = String.raw`(?<hour>\d{1,2})[:.](?<minute>\d{2})(?:[:.](?<second>\d{2}))?(?:[.,]\d{1,9})?`;
-const ZONE = String.raw`(?<zone>(?:[a-z]{1,5})?(?:[+-]\d{1,2}:?\d{2})?)`;
+/** `PM` is no zone. */
+const ZONE = String.raw`(?<zone>(?:(?![ap]m)[a-z]{1,5})?(?:[+-]\d{1,2}(?::?\d{2})?)?)(?:\s+(?![ap]m$)[a-z]{2,5})?`;
 
 const forms = [
   new RegExp(
-    String.raw`^(?:[^\d\s,]{2,12}\.?[,\s]\s*)?(?<day>\d{1,2})[\s-]+(?<month>[a-z]{3})[a-z]{0,6}\.?[\s,-]+(?<year>\d{2,4}),?\s+${TIME}\s*${ZONE}$`,
+    String.raw`^(?:[^\d\s,]{2,12}\.?\s*[,\s]\s*)?(?<day>\d{1,2})[\s-]+(?<month>[a-z]{3})[a-z]{0,6}\.?[\s,-]+(?<year>\d{2,4}),?\s+${TIME}\s*${ZONE}$`,
     'i',
   ),
   new RegExp(
     String.raw`^(?:[a-z]{3},?\s+)?(?<month>[a-z]{3})\s+(?<day>\d{1,2})\s+${TIME}\s+(?:${ZONE}\s+)?(?<year>\d{4})$`,
     'i',
   ),
-  new RegExp(String.raw`^(?<year>\d{4})-(?<number>\d{2})-(?<day>\d{2})[T\s]+${TIME}\s*${ZONE}$`, 'i'),
 ];
 
 /** Hours, of RFC 5322, section 4.3, and of Europe. Any other name, as the RFC says, is UTC. */
@@ -38,7 +40,8 @@ function offsetOf(zone: string): number {
   const [, name = '', sign, digits = ''] = /^([a-z]*)(?:([+-])([\d:]+))?$/i.exec(zone) ?? [];
   if (sign === undefined) return (ZONES[name.toLowerCase()] ?? 0) * 60;
   const number = Number(digits.replace(':', ''));
-  return (sign === '-' ? -1 : 1) * (Math.floor(number / 100) * 60 + (number % 100));
+  const minutes = digits.length <= 2 ? number * 60 : Math.floor(number / 100) * 60 + (number % 100);
+  return sign === '-' ? -minutes : minutes;
 }
 
 /** RFC 5322, section 4.3: the years of two digits are 1950 to 2049; 1900 is added to three digits. */
@@ -48,25 +51,30 @@ function yearOf(digits: string): number {
   return digits.length === 2 && year < 50 ? 2000 + year : 1900 + year;
 }
 
-/**
- * Reads the Date field of a mail.
- * @returns null if it is none of these forms, or no such moment exists between 1970 and 9999
- */
-export function readDate(value: string): Date | null {
-  if (value.length > MAX_LENGTH) return null;
-  const text = value.replace(/\([^()]*\)/g, ' ').trim();
-  const found = forms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
-  if (!found) return null;
-  const { year = '', month, number, day, hour, minute, second = '0', zone = '' } = found;
-  const index = month === undefined ? Number(number) - 1 : MONTHS.indexOf(month.toLowerCase()) / 3;
+/** Reads the groups of a form. @returns null if there is no such moment */
+function momentOf(groups: Record<string, string | undefined>): Date | null {
+  const { year = '', month = '', day, hour, minute, second = '0', zone = '' } = groups;
+  const index = MONTHS.indexOf(month.toLowerCase()) / 3;
   const numbers = [yearOf(year), index, Number(day), Number(hour), Number(minute)] as const;
   if (!Number.isInteger(index) || index < 0 || numbers[3] > 23 || numbers[4] > 59) return null;
   // A leap second is the first second of the next minute.
   const local = Date.UTC(...numbers, Math.min(Number(second), 60));
   const offset = offsetOf(zone);
   const isDay = new Date(Date.UTC(numbers[0], index, numbers[2])).getUTCDate() === numbers[2];
-  const time = local - offset * MINUTE_MS;
-  if (!isDay || Math.abs(offset) > MAX_OFFSET_MINUTES || time < 0 || time > Date.UTC(9_999, 11, 31))
-    return null;
-  return new Date(time);
+  return isDay && Math.abs(offset) <= MAX_OFFSET_MINUTES ? new Date(local - offset * MINUTE_MS) : null;
+}
+
+/**
+ * Reads the Date field of a mail.
+ * @returns null if it is none of these forms, or no such moment exists between 1970 and 9999
+ */
+export function readDate(value: string): Date | null {
+  if (value.length > MAX_LENGTH) return null;
+  const text = value
+    .replace(/\([^()]*\)/g, ' ')
+    .replaceAll('"', ' ')
+    .trim();
+  const groups = forms.map((form) => form.exec(text)?.groups).find((found) => found !== undefined);
+  const date = groups ? momentOf(groups) : timeIn(text, 'UTC');
+  return date !== null && date.getTime() >= 0 && date.getTime() <= Date.UTC(9_999, 11, 31) ? date : null;
 }
