@@ -105,11 +105,15 @@ function encodingOf(label: string | null | undefined): string | null {
 /** What ISO-2022-JP writes before Japanese characters. All its bytes are ASCII. */
 const JAPANESE = ['\x1b$B', '\x1b$@'];
 
+/** As long as what a character may lack. */
+const LINE_ENDS = Buffer.from('\n\n\n');
+
 function guess(bytes: Buffer): string {
   if (JAPANESE.some((mark) => bytes.includes(mark))) return 'iso-2022-jp';
   if (isUtf8(bytes)) return 'utf-8';
   const sample = createTextSample();
-  sample.add(bytes);
+  // The last byte of a text is no character that was cut, but one of an older set.
+  if (!sample.add(bytes)) sample.add(LINE_ENDS);
   return sample.isUtf8() ? 'utf-8' : 'windows-1252';
 }
 

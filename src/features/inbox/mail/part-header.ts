@@ -44,7 +44,7 @@ const SHORT_TYPES = new Map([
 function encodingOf(field: string | undefined): TransferEncoding {
   if (field === undefined) return 'plain';
   const encoding = field.replace(/\([^()]*\)/g, '').toLowerCase();
-  if (encoding.includes('base64')) return 'base64';
+  if (/base-?64/.test(encoding)) return 'base64';
   if (/quoted[- _]?printable/.test(encoding)) return 'quoted-printable';
   return /uuencode|x-uue?\b/.test(encoding) ? 'uuencode' : 'plain';
 }
@@ -54,9 +54,13 @@ function flowedIn({ parameters }: Parameterized): PartHeader['flowed'] {
   return parameters.get('delsp')?.toLowerCase() === 'yes' ? 'delsp' : 'yes';
 }
 
+/** HTML under other names. */
+const HTML = /^(?:text|application)\/x?html?(?:\+xml)?$/;
+
 /** A type that a program wrote without a subtype, or followed by other words. */
 function typeOf(value: string, standard: string): string {
   if (value === '') return standard;
+  if (HTML.test(value)) return 'text/html';
   if (TYPE.test(value)) return value;
   return SHORT_TYPES.get(value) ?? '';
 }

@@ -58,13 +58,15 @@ function decodeBase64(bytes: Buffer): Buffer {
   return decoded.subarray(0, length);
 }
 
+/** Six bits of a line of uuencode. Servers remove spaces, which encode zeros, at its end. */
+const sixBits = (line: Buffer, at: number) => ((line[at] ?? 32) - 32) & 63;
+
 /** Decodes one line of uuencode, which begins with its length. @returns how many bytes it has written */
 function decodeUuLine(line: Buffer, target: Buffer, start: number): number {
-  const sixBits = (at: number) => ((line[at] ?? 32) - 32) & 63;
-  const length = sixBits(0);
+  const length = sixBits(line, 0);
   for (let at = 0, from = 1; at < length; at += 3, from += 4) {
-    const group =
-      (sixBits(from) << 18) | (sixBits(from + 1) << 12) | (sixBits(from + 2) << 6) | sixBits(from + 3);
+    const high = (sixBits(line, from) << 18) | (sixBits(line, from + 1) << 12);
+    const group = high | (sixBits(line, from + 2) << 6) | sixBits(line, from + 3);
     for (let byte = 0; byte < 3 && at + byte < length; byte += 1)
       target[start + at + byte] = group >> (16 - 8 * byte);
   }
@@ -76,20 +78,25 @@ const UU_BEGIN_BYTES = 4_096;
 const UU_END = Buffer.from('end');
 const BACKTICK = 0x60;
 
+function* uuLines(body: Buffer): Generator<Buffer> {
+  for (const { start, end } of linesOf(body)) {
+    const line = body.subarray(start, end);
+    if (line.length === 0 || line[0] === BACKTICK || line.equals(UU_END)) return;
+    yield line;
+  }
+}
+
 /** Decodes uuencode (POSIX, `uuencode`). A body without its first line stays as it is. */
 function decodeUu(bytes: Buffer): Buffer {
   const begin = UU_BEGIN.exec(bytes.toString('latin1', 0, UU_BEGIN_BYTES));
   if (!begin) return bytes;
   const body = bytes.subarray(begin.index + begin[0].length);
-  // A line may say that it has more bytes than it has. What it lacks is left out.
-  const decoded = Buffer.from(new ArrayBuffer(body.length));
+  let size = 0;
+  for (const line of uuLines(body)) size += sixBits(line, 0);
+  const decoded = Buffer.from(new ArrayBuffer(size));
   let length = 0;
-  for (const { start, end } of linesOf(body)) {
-    const line = body.subarray(start, end);
-    if (line.length === 0 || line[0] === BACKTICK || line.equals(UU_END)) break;
-    length += Math.min(decodeUuLine(line, decoded, length), line.length);
-  }
-  return decoded.subarray(0, length);
+  for (const line of uuLines(body)) length += decodeUuLine(line, decoded, length);
+  return decoded;
 }
 
 /** Decodes a body. Text keeps its line ends. */

@@ -189,10 +189,37 @@ describe('the encoding of a text', () => {
     ['quoted-printable with broken characters', 'quoted-printable', 'a =ZZ b=\r\n c =', 'a =ZZ b c \n'],
     ['an encoding that is not known', 'x-strange', 'words', 'words\n'],
     ['a misspelt encoding', '8 bit', 'words', 'words\n'],
+    ['base64 with a hyphen', 'base-64', 'd29yZHM=', 'words'],
   ])('loses no words: %s', async (_what, encoding, body, expected) => {
     const mail = await read(`Content-Type: text/plain\r\nContent-Transfer-Encoding: ${encoding}`, body);
     expect(mail.text).toBe(expected);
   }); // prettier-ignore
+});
+
+it.each(['', '; charset=utf-8', '; charset=x-unknown'])(
+  'a text keeps its last character, which is no beginning of another: %j',
+  async (parameter) => {
+    const mail = await read(`Content-Type: text/plain${parameter}`, Buffer.from('un caf\xe9', 'latin1'));
+    expect(mail.text).toBe('un café\n');
+  },
+);
+
+it.each(['text/htm', 'text/xhtml', 'application/xhtml+xml'])('%s is HTML', async (type) => {
+  const mail = await read(`Content-Type: ${type}`, '<html><p>words</p></html>');
+  expect(mail).toMatchObject({ text: null, html: '<html><p>words</p></html>\n' });
+});
+
+// Servers remove spaces at the end of a line, and an encoded NUL is a space.
+it('uuencode keeps what lines without their spaces stand for', async () => {
+  const zeros = `M${' '.repeat(60)}`;
+  const lines = ['begin 644 a.bin', zeros, `M${' '.repeat(4)}9&%T80${' '.repeat(48)}`, '#   ', '`', 'end'];
+  const body = lines.map((line) => line.trimEnd()).join('\r\n');
+  const mail = await read(
+    'Content-Type: application/x; name=a.bin\r\nContent-Transfer-Encoding: x-uuencode',
+    body,
+  );
+  expect(mail.attachments).toMatchObject([{ size: 93 }]);
+  expect(await fileIn(mail)).toMatch(/^\0{48}data\0{41}$/);
 });
 
 describe('encoded words', () => {
