@@ -12,6 +12,8 @@ export interface DeliveryStatus {
 }
 
 const ENHANCED = /^\s*([245]\.\d{1,3}\.\d{1,3})\b/;
+/** Some servers leave it out. A reply begins with its code, and words have spaces between them. */
+const DIAGNOSTIC_TYPE = /^\s*[a-z][\w.-]{0,99}\s*;/i;
 /** A reply inside a text, with its enhanced code. */
 const REPLY = /(?:^|[\s:;,(<])([45]\d\d)[ -](?:([245]\.\d{1,3}\.\d{1,3})(?:[ :]|$))?/;
 const REFUSED_COMMAND = /(?:in reply to|after)(?: pipelined)? (rcpt|mail|end of data|data)\b/i;
@@ -71,7 +73,7 @@ function statusOf(fields: Fields, envelopeId: string | null): DeliveryStatus | n
   const action = /^[a-z]+/i.exec(fields.get('action') ?? '')?.[0].toLowerCase();
   if (action === undefined) return null;
   const status = ENHANCED.exec(fields.get('status') ?? '')?.[1] ?? null;
-  const [, words = ''] = /^[^;]{0,100};(.*)$/s.exec(fields.get('diagnostic-code') ?? '') ?? [];
+  const words = (fields.get('diagnostic-code') ?? '').replace(DIAGNOSTIC_TYPE, '');
   const outcome = outcomes[action] ?? 'unknown';
   // A success code with `failed`, or the reverse, is a mistake of the reporting server.
   const contradicts = status !== null && (outcome === 'failed') === status.startsWith('2.');

@@ -215,8 +215,8 @@ function replyIn(text: string, replies: readonly RegExp[]): string | null {
   return (found[1] ?? after).replace(/\s+/g, ' ').trim();
 }
 
-const appliances = textForms.map(({ failed, replies }): NonStandardFormat => ({
-  isFrom: (text) => failed.test(text),
+const appliances = textForms.map(({ failed, replies, warns }): NonStandardFormat => ({
+  isFrom: (text) => failed.test(text) && !(warns && isWarning(text)),
   reason: (text) => replyIn(text, replies),
 }));
 

@@ -12,6 +12,8 @@ export interface TextForm {
    * group, the paragraph after it.
    */
   replies: readonly RegExp[];
+  /** Its warnings can quote a final reply, too. They have the words of a warning. */
+  warns?: true;
 }
 
 export const textForms: readonly TextForm[] = [
@@ -28,6 +30,18 @@ export const textForms: readonly TextForm[] = [
     failed:
       /^This is the (?:Postfix program|mail system) at host [^]{1,300}?could not\s{1,5}be delivered to one or more/m,
     replies: [/^<[^>\n]{1,320}>: /m],
+  },
+  {
+    program: 'Postfix with the words of an operator, such as those of Yandex and iCloud',
+    // A warning has a reply that is repeated, which is 4xx unless `soft_bounce` is set.
+    warns: true,
+    failed: /^<[^>\n]{1,320}>: host [^\s]{1,300} said:\s{1,9}5\d\d[ -]/m,
+    replies: [/^<[^>\n]{1,320}>: (?=host [^\s]{1,300} said:\s{1,9}5\d\d[ -])/m],
+  },
+  {
+    program: 'QQ Mail and NetEase',
+    failed: /^退信原因[^\n]{0,300}(?:\n[^\n]{0,300})?said:? 5\d\d[ -]/m,
+    replies: [/ said:? (5\d\d[ -][^\n]{1,1000})/],
   },
   {
     program: 'CommuniGate Pro',

@@ -45,6 +45,17 @@ describe('a delivery status notification', () => {
       },
     ],
     ['hard no_such_mailbox', { status: '5.0.0', diagnostic: 'smtp; 550 5.1.1 no such user' }],
+    // Some servers leave out the type of the diagnostic.
+    ['hard no_such_mailbox', { status: '5.0.0', diagnostic: '550 5.1.1 no such user' }],
+    ['soft blocked, not counted', { status: '5.1.1', diagnostic: '550 5.7.1 Blocked' }],
+    [
+      'soft blocked, not counted',
+      { status: '5.1.1', diagnostic: '550 5.7.1 Blocked; see https://example.com' },
+    ],
+    [
+      'soft blocked, not counted',
+      { status: '5.1.1', diagnostic: 'Blocked by a filter; see https://example.com' },
+    ],
     ['hard no_such_mailbox', { status: '5.0.0', diagnostic: 'smtp; 550 No Such User Here' }],
     ['hard no_such_mailbox', { status: '5.0.0', diagnostic: 'smtp; 550 no (in reply to RCPT TO command)' }],
     [

@@ -100,6 +100,26 @@ const forms: [string, string, string, string?][] = [
     'hard no_such_mailbox',
   ],
   [
+    'Postfix with the words of an operator',
+    'К сожалению, Ваше письмо не может быть отправлено.\n\n<ann@example.com>: host mx.example.com[192.0.2.1] said: 550 5.1.1\n    User unknown (in reply to RCPT TO command)\n',
+    'hard no_such_mailbox',
+  ],
+  [
+    'Postfix with the words of an operator, for a policy',
+    'Details are as follows:\n\n<ann@example.com>: host mx.example.com[192.0.2.1] said:\n    554 5.7.1 Blocked (in reply to RCPT TO command)\n',
+    'uncounted blocked',
+  ],
+  [
+    'QQ Mail',
+    '抱歉，您的邮件被退回来了……\n\n收件人：ann@example.com\n退信原因：收件人邮件地址（ann@example.com）不存在，邮件无法送达。\nhost mx.example.com[192.0.2.1] said: 550 Mailbox not found\n',
+    'hard no_such_mailbox',
+  ],
+  [
+    'NetEase',
+    '抱歉，您的来信被退回\n\n收件人 ann@example.com\n退信原因 SMTP error, RCPT TO: Host example.com(192.0.2.1) said 550 User not found\n',
+    'hard no_such_mailbox',
+  ],
+  [
     'InterScan',
     'Sent <<< RCPT TO:<ann@example.com>\nReceived >>> 550 5.1.1 <ann@example.com>... user unknown\n',
     'hard no_such_mailbox',
@@ -184,6 +204,10 @@ it.each([
   [
     'Postfix',
     'This is the mail system at host mx.example.com.\n\n####################################################################\n# THIS IS A WARNING ONLY.  YOU DO NOT NEED TO RESEND YOUR MESSAGE. #\n####################################################################\n\nYour message could not be delivered for more than 4 hour(s).\nIt will be retried until it is 5 day(s) old.\n\n<ann@example.com>: host mx.example.net said: 450 4.1.1 User unknown\n',
+  ],
+  [
+    'Postfix that repeats all replies (`soft_bounce`)',
+    'This is the mail system at host mx.example.com.\n\n# THIS IS A WARNING ONLY.  YOU DO NOT NEED TO RESEND YOUR MESSAGE. #\n\n<ann@example.com>: host mx.example.net[192.0.2.1] said: 550 5.1.1 User unknown (in reply to RCPT TO command)\n',
   ],
   [
     'Sendmail',
