@@ -1,7 +1,8 @@
 // Bounces in any form and complaints are classified, and automatic replies and unreadable mail are ignored.
 import { describe, expect, it } from '@jest/globals';
 import { reportedBounce } from '../../../src/delivery/facts/bounces.ts';
-import { type InboundMail, readReport } from '../../../src/delivery/inbound/report.ts';
+import { autoReplyFields } from '../../../src/delivery/inbound/auto-reply-fields.ts';
+import { type InboundMail, isAutomaticReply, readReport } from '../../../src/delivery/inbound/report.ts';
 import {
   attachedComplaint,
   autoReply,
@@ -480,6 +481,15 @@ describe('an automatic reply', () => {
     }
   });
 });
+
+it.each(autoReplyFields)(
+  'a mail with %s is an automatic reply, of which each mailing brings many',
+  async (name) => {
+    const head = Buffer.from(`From: ann@example.com\r\n${name}: yes\r\n\r\nI am away.\r\n`);
+    const inbound = { head, envelopeFrom: 'ann@example.com', feedbackLoop: false };
+    expect(isAutomaticReply(await readReport(inbound), inbound)).toBe(true);
+  },
+);
 
 describe('a mail that cannot be read', () => {
   it.each([

@@ -91,6 +91,7 @@ it.each([
   'Preference: auto_reply',
   'X-Autorespond: Re: Hello',
   'X-Autoreply: yes',
+  'X-Autorespond-To: a@example.com',
   'X-Autoresponder: yes',
   'X-Autoresponse: 1',
   'X-AutoReply-From: a@example.com',
