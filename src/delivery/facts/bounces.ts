@@ -94,13 +94,14 @@ function decidingCode({ code, enhanced, status = null, text }: Refusal): string 
 /** Judges a permanent refusal whose enhanced code is missing or says too little. */
 function judgeByText(refusal: Refusal, text: string): RefusalVerdict {
   const { code, stage, enhanced } = refusal;
-  if (words.policy.test(text) || words.temporary.test(text)) return judgeMessage(refusal);
+  if (words.policy.test(text)) return judgeMessage(refusal);
   if (words.full.test(text)) return bounceOf(refusal, 'soft', 'mailbox_full');
+  if (words.temporary.test(text)) return judgeMessage(refusal);
   if (words.disabled.test(text)) return bounceOf(refusal, 'hard', 'mailbox_disabled');
   if (words.noDomain.test(text)) return bounceOf(refusal, 'soft', 'no_such_domain');
   // A 550 without any code in reply to RCPT is about the mailbox (RFC 5321 §4.2.3). One with 5.7.0 is not.
   const isBare = enhanced === null || enhanced.endsWith('.0.0');
-  const isAboutMailbox = code === 550 && stage === 'rcpt' && isBare && !words.refused.test(text);
+  const isAboutMailbox = code === 550 && stage === 'rcpt' && isBare && !excusesRecipient(text);
   if (words.unknown.test(text) || isAboutMailbox) return bounceOf(refusal, 'hard', 'no_such_mailbox');
   // By RFC 5321 §4.2.3, 552 is about the mailbox's storage. In reply to the content, servers mean the message's size.
   if (code === 552 && stage === 'rcpt' && isBare) return bounceOf(refusal, 'soft', 'mailbox_full');
@@ -108,7 +109,7 @@ function judgeByText(refusal: Refusal, text: string): RefusalVerdict {
 }
 
 /** Words of a reason that is not the recipient's fault. */
-const excuses = [words.policy, words.refused, words.size, words.temporary, words.rate];
+const excuses = [words.policy, words.refused, words.serverFault, words.size, words.temporary, words.rate];
 
 /** Words of the recipient's own faults. */
 const faults = [words.unknown, words.disabled, words.full, words.noDomain, words.nullMx];

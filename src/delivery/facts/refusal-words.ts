@@ -27,6 +27,12 @@ const policy = anyOf(
   // German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
   /richtlinie|unerwünscht|absender|indésirable|expéditeur|remitente|no deseado|mittente|indesiderat|remetente|afzender/u,
   /nadawc|odesílatel|gönderen|gönderici|avsändar|afsender|lähettäj|спам|отправител|垃圾|发件人|寄件者|迷惑|送信者|발신자|스팸/u,
+  // Access denied, too many messages, greylisting, a virus, an attachment that is not allowed.
+  /zugriff verweigert|accès refusé|acceso denegado|accesso negato|acesso negado|toegang geweigerd|odmowa dostępu|přístup odepřen|erişim engellen/u,
+  /доступ (?:запрещ|закрыт)|访问被?拒|存取被拒|アクセス.{0,8}拒否|액세스.{0,8}거부/u,
+  /zu viele|trop de|demasiad[oa]s|troppi|muit[ao]s mensagens|te veel|zbyt wiele|příliš mnoho|слишком много|太多|過多|多すぎ/u,
+  /liste grise|lista gris|lista grigia|lista cinza|вирус|病毒|ウイルス|ウィルス|바이러스|nicht erlaubt|interdit|no permitid|non consentit|não permitid|niet toegestaan|niedozwolon|nepovolen|запрещ|禁止/u,
+  /forbidden|suspicious|members only|from members|not subscribed|\bbatv\b|bounce address|dnssec|pregreet|emails per hour/u,
   // A list of blocked addresses.
   /sperrliste|schwarze[nr]? liste|liste noire|lista (?:negra|nera)|zwarte lijst|czarn\w{1,5} li[sś]|černé\w{0,3} listin|kara liste/u,
   /estolist|svart(?:a )?list|(?:ч[её]рн\S{1,4}) спис|黑名单|黑名單|封锁|ブラックリスト|블랙리스트/u,
@@ -46,6 +52,12 @@ const refused = anyOf(
   /(?:сообщение|письмо)[^.]{0,20} (?:отклонен|отвергнут|заблокирован)|(?:mesaj|i\u0307?leti|e-?posta)[^.]{0,20} (?:reddedil|engellen)/u,
   /meddelande[^.]{0,20} (?:avvisa|blocker|nekad)|viesti[^.]{0,20} (?:hylät|estet)|(?:besked|melding)\w{0,3}[^.]{0,20} (?:afvist|avvist|blokeret|blokkert)/u,
   /(?:邮件|郵件|信件|连接|連線)[^。.]{0,8}(?:被拒|拒绝|拒絕|拦截|攔截|屏蔽)|(?:メール|受信|接続)[^。.]{0,12}(?:拒否|ブロック)|(?:메시지|메일|편지)[^.]{0,12}(?:차단|거부)/u,
+);
+
+/** A fault of the server. If the reply also names one of the recipient, that counts. */
+const serverFault = anyOf(
+  /local error|system resources|server error|unavailable database|database (?:is )?unavailable|lookup (?:failure|failed|error)|service (?:is )?(?:not available|unavailable)/u,
+  /connection (?:dropped|lost|refused|reset|timed out)|timed? ?out|routing loop|mail loop|too many hops|out of office|перегружен|überlastet|surchargé|sobrecargad|sovraccaric|overbelast/u,
 );
 
 /** The refusal passes, whatever its code says. */
@@ -88,6 +100,7 @@ const size = anyOf(
   /too (?:large|big)\b|(?:message|mail|line|data|content)[^.]{0,40} too long|message size|(?:size|length) (?:exceeds|limit)/u,
   /exceeds (?:the )?(?:maximum|fixed|size|limit)|message length|nachricht (?:ist )?zu gro(?:ß|ss)|message trop (?:gros|volumineux)/u,
   /mensaje demasiado grande|messaggio troppo grande|mensagem (?:é )?muito grande|слишком больш|邮件过大|サイズ.{0,12}(?:超え|超過)/u,
+  /te groot|za duż|příliš velk|çok büyük|för stor|for stor|liian suuri|trop lourd|大小超|過大|大きすぎ|너무 큽/u,
 );
 
 /** The mailbox exists no more, or is switched off. */
@@ -124,6 +137,7 @@ const noDomain =
 export const words = {
   policy,
   refused,
+  serverFault,
   temporary,
   full,
   size,
