@@ -11,7 +11,17 @@ import { readPhone } from './phone.ts';
 const callingCodes = [
   ...new Set(getCountries().map((country: CountryCode) => getCountryCallingCode(country))),
 ];
-const CALLING_CODE = `(${callingCodes.join('|')})`;
+
+/** A pattern of some words, none of which begins with another: `1|2(?:0|7)`, which PostgreSQL reads faster than a list. */
+function patternOf(words: readonly string[]): string {
+  const byFirst = Map.groupBy(words, ([first]) => first);
+  const parts = [...byFirst].map(([first = '', those]) => {
+    const rests = those.map((word) => word.slice(1)).filter((rest) => rest !== '');
+    return rests.length === 0 ? first : first + patternOf(rests);
+  });
+  return parts.every((part) => part.length === 1) ? `[${parts.join('')}]` : `(?:${parts.join('|')})`;
+}
+const CALLING_CODE = patternOf(callingCodes);
 
 const MIN_NATIONAL_DIGITS = 5;
 const MIN_DIGITS = 7;
@@ -107,10 +117,11 @@ function asciiDomain(part: string): string {
 /**
  * Returns the forms that a part of an email address may have in the key: lower case, and its domain in A-labels. Without
  * an `@`, a part may belong to either side.
- * @returns texts of which one is in the key
+ * @returns texts of which one is in the key; none if the text has only spaces, which would be in every key without them
  */
 export function emailParts(text: string): readonly string[] {
   const part = text.trim().normalize('NFC').toLowerCase().normalize('NFC');
+  if (part === '') return [];
   const at = part.lastIndexOf('@');
   if (at === -1) return [...new Set([part, asciiDomain(part)])];
   return [`${part.slice(0, at)}@${asciiDomain(part.slice(at + 1))}`];

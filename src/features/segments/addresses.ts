@@ -15,6 +15,14 @@ export type AddressColumn = keyof typeof readers;
 export const isAddress = (column: ColumnName | null): column is AddressColumn =>
   column !== null && Object.hasOwn(readers, column);
 
+/**
+ * How many keys one filter may compare with. A phone number without a country code means hundreds, and a list of them
+ * would take seconds to read.
+ */
+const MAX_KEYS = 10_000;
+const TOO_MANY =
+  'has too many phone numbers without a country code; write them with it, such as +49 30 123456';
+
 const places: Partial<Record<Predicate, Place>> = {
   cont: 'contains',
   not_cont: 'contains',
@@ -41,13 +49,19 @@ function equalTest({ column, predicate, value, path, report, strict }: Reading):
     return strict ? void report(at, keys.error) : [];
   };
   const keys = readMany(predicate === 'in' || predicate === 'not_in', read)(value, path, report);
-  return keys && [{ type: 'address', match: 'equal', keys: [...new Set(keys.flat())] }];
+  const all = keys && [...new Set(keys.flat())];
+  if (all && strict && all.length > MAX_KEYS) return void report(path, TOO_MANY);
+  return all && [{ type: 'address', match: 'equal', keys: all }];
 }
 
 function partTest({ column, value, path, report, strict }: Reading, place: Place): Test[] | undefined {
   const part = readPart(value, path, report);
   if (part === undefined) return undefined;
-  if (column === 'email') return [{ type: 'address', match: place, parts: emailParts(part) }];
+  if (column === 'email') {
+    const parts = emailParts(part);
+    if (parts.length === 0 && strict) return void report(path, 'must have more than spaces');
+    return [{ type: 'address', match: place, parts }];
+  }
   const pattern = phonePattern(part, place);
   if (pattern !== null) return [{ type: 'address', match: 'pattern', pattern }];
   return strict

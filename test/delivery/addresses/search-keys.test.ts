@@ -106,6 +106,10 @@ describe('email addresses', () => {
     expect(emailKeys(text)).toEqual([key]);
   });
 
+  it.each([' ', '\u00a0', '\u3000\t'])('have no part in %j, which would be in all', (text) => {
+    expect(emailParts(text)).toEqual([]);
+  });
+
   const parts: [string, string][] = [
     ['@Bücher.test', '@xn--bcher-kva.test'],
     ['bücher', 'xn--bcher-kva'],

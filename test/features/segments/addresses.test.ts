@@ -81,6 +81,9 @@ describe('a segment', () => {
     ['phone', 'in', ['12'], 'value.0'],
     ['phone', 'eq', 'none', 'value'],
     ['phone', 'cont', 'x', 'value'],
+    ['email', 'cont', ' ', 'value'],
+    ['email', 'not_cont', '\u00a0', 'value'],
+    ['phone', 'in', Array.from({ length: 60 }, (_, n) => `030 1234${100 + n}`), 'value'],
   ])('refuses %s %s %j, which no contact can match', async (name, predicate, value, at) => {
     const filters = [{ name, predicate, value }];
     const response = await send('POST', '/segments', { name: 'Typo', filters });
