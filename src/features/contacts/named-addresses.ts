@@ -3,6 +3,7 @@
  * cleared when their contact is deleted.
  */
 import { hash } from 'node:crypto';
+import { readPhone } from '../../delivery/addresses/phone.ts';
 import { emailKeys, phoneKeys } from '../../delivery/addresses/search-keys.ts';
 import type { RemovalStep } from './removal-work.ts';
 
@@ -14,33 +15,57 @@ const DELETED = '(deleted)';
 const hashOf = (brandId: number, key: string): Buffer =>
   hash('sha256', `${brandId} ${key}`, 'buffer').subarray(0, HASH_BYTES);
 
+/** Filters of lists by these names, and filters of segments by `phone`, take phone numbers without a country code. */
+const NAMES_OF_NUMBERS = ['phone', 'to', 'search'];
+
 /**
+ * @param isNumber whether a text without a country code may be a phone number; otherwise it may as well be the number
+ *   of an order, and would mean hundreds of phone numbers
  * @returns the address in the form in which addresses are compared; several if the text is a phone number without a
  *   country code; none if it is no address
  */
-function keysOf(text: string): readonly string[] {
+function keysOf(text: string, isNumber: boolean): readonly string[] {
   const email = emailKeys(text);
-  const keys = 'error' in email ? phoneKeys(text) : email;
-  return 'error' in keys ? [] : keys;
+  if (!('error' in email)) return email;
+  if (isNumber) {
+    const keys = phoneKeys(text);
+    return 'error' in keys ? [] : keys;
+  }
+  const phone = readPhone(text, null);
+  return 'error' in phone ? [] : [phone.e164];
 }
 
-function textsOf(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+/** Replaces each text of a JSON value. @param by its second argument says whether the text may be a phone number */
+function mapTexts(
+  value: unknown,
+  by: (text: string, isNumber: boolean) => string,
+  isNumber = false,
+): unknown {
+  if (typeof value === 'string') return by(value, isNumber);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((inner) => mapTexts(inner, by, isNumber));
+  const isFilter = 'name' in value && value.name === 'phone';
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      return [name, mapTexts(inner, by, isFilter || NAMES_OF_NUMBERS.includes(name))];
+    }),
+  );
 }
 
 /** The value of the column `named` for a row with these filters. */
 export function namedIn(brandId: number, filters: unknown): Buffer[] {
-  const keys = new Set(textsOf(filters).flatMap(keysOf));
+  const keys = new Set<string>();
+  mapTexts(filters, (text, isNumber) => {
+    for (const key of keysOf(text, isNumber)) keys.add(key);
+    return text;
+  });
   return [...keys].map((key) => hashOf(brandId, key));
 }
 
-function without(value: unknown, keys: ReadonlySet<string>): unknown {
-  if (typeof value === 'string') return keysOf(value).some((key) => keys.has(key)) ? DELETED : value;
-  if (Array.isArray(value)) return value.map((inner) => without(inner, keys));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, without(inner, keys)]));
-}
+const without = (filters: unknown, keys: ReadonlySet<string>): unknown =>
+  mapTexts(filters, (text, isNumber) =>
+    keysOf(text, isNumber).some((key) => keys.has(key)) ? DELETED : text,
+  );
 
 interface StoredFilters {
   /** With the columns `id`, `brand_id`, `finished_at` and `named`. */

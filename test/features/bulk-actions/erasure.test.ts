@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { forgetContactInBulkActions } from '../../../src/features/bulk-actions/service.ts';
 import { clearPage } from '../../../src/features/contacts/removal-work.ts';
+import { namedIn } from '../../../src/features/contacts/service.ts';
 import { forgetContactInExports } from '../../../src/features/exports/service.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 
@@ -85,4 +86,14 @@ it('keeps the other filters, and those of actions under way until they end', asy
   await end('bulk_actions', running);
   expect(await clear(15)).toBe(false);
   expect(await storedText()).not.toMatch(/ada@|5550123|555-0123/i);
+});
+
+it('takes only what filters ask for a phone number as one without a country code', () => {
+  const number = '030 1234567';
+  const order = { name: 'data.order', predicate: 'in', value: [number, '+4930 1234567', 'ada@example.com'] };
+  expect(namedIn(1, { filters: [order] })).toHaveLength(2);
+  for (const filter of [{ phone: number }, { to: number }, { filters: [{ ...order, name: 'phone' }] }]) {
+    const hashes = namedIn(1, filter).map((each) => each.toString('hex'));
+    expect(hashes).toContain(namedIn(1, '+49301234567')[0]?.toString('hex'));
+  }
 });
