@@ -177,7 +177,7 @@ function comparisonTest(order: Order | 'between', { kind, value, path, report }:
     : ({ type: 'time', match: 'compare', comparison } as Test);
 }
 
-export const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 'ends' } as const;
+const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 'ends' } as const;
 
 /** @returns tests, of which at least one must pass; undefined after a report */
 export function testsOf(reading: Reading): Test[] | undefined {

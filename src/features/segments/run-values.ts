@@ -6,11 +6,20 @@ import type { Path, Report } from './values.ts';
 /** The first keys of the names of values that only a flow run has. */
 export const flowRoots = ['trigger', 'received', 'step'];
 
-export const equalities: readonly Predicate[] = ['eq', 'not_eq', 'in', 'not_in'];
 /** The predicates that can compare with one value. */
 const comparable: readonly Predicate[] = [
-  ...equalities,
-  ...(['cont', 'not_cont', 'start', 'end', 'gt', 'gteq', 'lt', 'lteq'] as const),
+  'eq',
+  'not_eq',
+  'in',
+  'not_in',
+  'cont',
+  'not_cont',
+  'start',
+  'end',
+  'gt',
+  'gteq',
+  'lt',
+  'lteq',
 ];
 
 const MAX_NAME = 300;

@@ -50,6 +50,49 @@ function holdsForTrigger(filter: object, trigger: unknown): boolean {
   return constantOf(fold({ type: 'all', parts: conditions }, values)) === true;
 }
 
+describe('a value of the run', () => {
+  const many = Array.from({ length: 700 }, (_, index) => `sku-${index}`);
+  const cases: [is: unknown, predicate: string, value: unknown, holds: boolean][] = [
+    [['a', 'b'], 'eq', ['a', 'b'], true],
+    [['a', 'b'], 'eq', ['b', 'a'], false],
+    [['a', null, { x: 1 }], 'eq', ['a', null, { x: 1 }], true],
+    [[], 'eq', [], true],
+    ['a', 'eq', ['a', 'b'], false],
+    [['a'], 'eq', 'a', false],
+    [['a', 'b'], 'not_eq', ['a', 'b'], false],
+    [7, 'eq', '7', true],
+    ['7', 'eq', 7, true],
+    ['07', 'eq', 7, true],
+    ['7', 'eq', '07', false],
+    ['a', 'in', ['x', null, { a: 1 }, ['a'], 'a'], true],
+    [['a'], 'in', [null, 'a'], true],
+    ['a', 'not_in', [null, 'a'], false],
+    ['a', 'in', [null], false],
+    ['a', 'not_in', [null], true],
+    ['sku-699', 'in', many, true],
+    ['sku-700', 'in', many, false],
+    [many, 'eq', many, true],
+    [[7, 8], 'cont', '7', true],
+    [['7', '8'], 'cont', 7, true],
+    [[7, 8], 'not_cont', '7', false],
+    ['is vip', 'cont', 'VIP', true],
+    [[70], 'cont', '7', false],
+    ['a', 'cont', ['a'], false],
+    ['a', 'cont', '', false],
+    ['a', 'eq', undefined, false],
+    ['a', 'not_eq', undefined, true],
+    ['a', 'eq', { a: 1 }, false],
+    ['2027-06-30 12:00', 'gteq', '2027-06-30T12:00:00Z', true],
+    ['2027-06-30', 'lt', 'Wed, 30 Jun 2027 12:00:00 GMT', true],
+    [5, 'gt', '4', true],
+    [5, 'gt', [4], false],
+  ];
+  it.each(cases)('compared: %j %s %j is %s', (is, predicate, other, expected) => {
+    const filter = { name: 'trigger.is', predicate, value: { from: 'trigger.other' } };
+    expect(holdsForTrigger(filter, { is, other })).toBe(expected);
+  });
+});
+
 describe('an array', () => {
   const cases: [predicate: string, value: unknown, expected: Person[]][] = [
     // An element equals the value; a text contains it.
