@@ -1,5 +1,13 @@
 /** SQL that reads times as `readTime` does. Its casts cannot fail. */
-import { MAX_TIME_LENGTH, MILLISECONDS_PATTERN, SECONDS_PATTERN, type TimeKind, timeForms } from './times.ts';
+import {
+  BEGINNING_PATTERN,
+  MAX_TIME_BYTES,
+  MILLISECONDS_PATTERN,
+  SECONDS_PATTERN,
+  type TimeForm,
+  timeForms,
+  type TimeKind,
+} from './times.ts';
 
 /**
  * What PostgreSQL cannot cast or reads differently: comments and names after an offset, more digits than microseconds,
@@ -19,18 +27,35 @@ const rewritten: readonly (readonly [pattern: string, by: string])[] = [
   ['([ap])[.]?m[.]?', '\\1m '],
 ];
 
-const rewrite = (text: string) =>
-  rewritten.reduce((sql, [pattern, by]) => `regexp_replace(${sql}, '${pattern}', '${by}', 'gi')`, text);
+/** Frequent forms that PostgreSQL can cast as they are, because the replacements take longer than all the rest. */
+const CASTABLE =
+  '^(?:(?:mon|tue|wed|thu|fri|sat|sun), )?[0-9]{1,2} [a-z]{3} [0-9]{4}(?: [0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?: gmt| utc| [+-][0-9]{4})?)?$' +
+  '|^[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}(?: [0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)?$';
+
+function rewrite(text: string): string {
+  const replaced = rewritten.reduce(
+    (sql, [pattern, by]) => `regexp_replace(${sql}, '${pattern}', '${by}', 'gi')`,
+    text,
+  );
+  return `case when ${text} ~* '${CASTABLE}' then ${text} else ${replaced} end`;
+}
+
+/** SQL: whether a text has a form. A cheaper test comes first, because the patterns take long. */
+function hasForm({ kind, plain, pattern }: TimeForm, text: string): string {
+  if (plain) return `${kind === 'day' ? `octet_length(${text}) = 10 and ` : ''}${text} ~ '${pattern}'`;
+  return `${kind === 'day' ? `strpos(${text}, ':') = 0 and ` : ''}${text} ~* '${pattern}'`;
+}
 
 /** SQL: whether a text has a form of the kinds. @param text SQL of a text that is not null */
 const matches = (text: string, kinds: readonly TimeKind[], plain: boolean) =>
   timeForms
     .filter((form) => kinds.includes(form.kind) && form.plain === plain)
-    .map(({ pattern }) => `${text} ${plain ? '~' : '~*'} '${pattern}'`);
+    .map((form) => `(${hasForm(form, text)})`);
 
 /** SQL: whether a text is a time of one of the kinds, other than a number. */
 export const isTimeSql = (text: string, ...kinds: TimeKind[]): string =>
-  `(length(${text}) <= ${MAX_TIME_LENGTH} and (${[true, false].flatMap((plain) => matches(text, kinds, plain)).join(' or ')}))`;
+  `(octet_length(${text}) <= ${MAX_TIME_BYTES} and (${matches(text, kinds, true).join(' or ')}
+    or (${text} ~* '${BEGINNING_PATTERN}' and (${matches(text, kinds, false).join(' or ')}))))`;
 
 function cast(kind: TimeKind, text: string): string {
   if (kind === 'zoned') return `date_trunc('milliseconds', (${text})::timestamptz)`;
@@ -49,19 +74,14 @@ export function timeSql(text: string, isNumber: string): string {
   const [plain, others] = [true, false].map((which) =>
     timeForms
       .filter((form) => form.plain === which)
-      .map(({ kind, pattern }) =>
-        which
-          ? `when ${text} ~ '${pattern}' then ${cast(kind, text)}`
-          : `when ${text} ~* '${pattern}' then ${cast(kind, rewrite(text))}`,
-      )
+      .map((form) => `when ${hasForm(form, text)} then ${cast(form.kind, which ? text : rewrite(text))}`)
       .join(' '),
   );
   const numbers =
     `when ${text} ~ '${SECONDS_PATTERN}' then ${epoch(`trunc(${text}::numeric * 1000)`)} ` +
     `when ${text} ~ '${MILLISECONDS_PATTERN}' then ${epoch(`${text}::numeric`)}`;
   return (
-    `case when length(${text}) not between 6 and ${MAX_TIME_LENGTH} then null when ${isNumber} then case ${numbers} end ` +
-    // The patterns of the other forms take longest, and words have no digit.
-    `else case ${plain} ${numbers} when ${text} !~ '[0-9]' then null ${others} end end`
+    `case when octet_length(${text}) not between 6 and ${MAX_TIME_BYTES} then null when ${isNumber} then case ${numbers} end ` +
+    `else case ${plain} ${numbers} when ${text} !~* '${BEGINNING_PATTERN}' then null ${others} end end`
   );
 }

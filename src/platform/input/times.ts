@@ -6,8 +6,10 @@
  */
 import { createTimeZones } from './time-zones.ts';
 
-/** A longer text is not a time. */
-export const MAX_TIME_LENGTH = 80;
+/** A longer text, in bytes of UTF-8, is not a time: characters count differently in JavaScript and PostgreSQL. */
+export const MAX_TIME_BYTES = 80;
+const isTooLong = (text: string): boolean =>
+  text.length > MAX_TIME_BYTES || Buffer.byteLength(text) > MAX_TIME_BYTES;
 
 const LEAP_YEAR = '[12][0-9](?:0[48]|[2468][048]|[13579][26])|(?:12|16|20|24|28)00';
 const YEAR = '[12][0-9]{3}';
@@ -59,6 +61,11 @@ const asctime = (zone: string) =>
 
 const ISO_DAY = ymd('-', '0');
 const ISO_CLOCK = '(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,6})?)?';
+
+/** How a text of the forms begins that are not plain, roughly. Most texts do not, and their patterns take long. */
+export const BEGINNING_PATTERN =
+  `^ *(?:${YEAR}(?:[-/.]|[01][0-9][0-3][0-9](?:[t ]|$))|[0-3]?[0-9]${NTH}(?:[-/]|${SPACE}+)[adfjmnos]` +
+  `|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*(?:[.,]|${SPACE}))`;
 
 /** What a text says: a day, a date-time without a zone, or a time. */
 export type TimeKind = 'day' | 'local' | 'zoned';
@@ -168,7 +175,7 @@ function readEpoch(text: string): ReadTime | null {
  */
 export function readTime(value: unknown): ReadTime | null {
   if (typeof value === 'number') return readEpoch(String(value));
-  if (typeof value !== 'string' || value.length > MAX_TIME_LENGTH || !/\d/.test(value)) return null;
+  if (typeof value !== 'string' || isTooLong(value) || !/\d/.test(value)) return null;
   const kind = regexes.find(({ regex }) => regex.test(value))?.kind;
   if (kind === undefined) return readEpoch(value);
   const day = dayOf(value);
@@ -197,7 +204,7 @@ export function timeIn(value: unknown, zone: string): Date | null {
  */
 export function withZone(text: string, zone: string): string {
   // Cells of imports pass here, and few of them are times.
-  if (text.length < 12 || text.length > MAX_TIME_LENGTH || !/\d[:\d]\d\d/.test(text)) return text;
+  if (text.length < 12 || text.length > MAX_TIME_BYTES || !/\d[:\d]\d\d/.test(text)) return text;
   const read = readTime(text);
   if (read?.kind !== 'local') return text;
   const { time, aheadMs } = timeZones.momentAt(read.ms, zone) ?? { time: read.ms, aheadMs: 0 };
