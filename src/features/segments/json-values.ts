@@ -24,9 +24,7 @@ export function numberOf(value: unknown): number | null {
 export const timeOf = (value: unknown): Date | null => timeIn(value, 'UTC');
 
 /** SQL for a JSON value as {@link timeOf} reads it; its casts cannot fail. @param json SQL of a JSON value */
-export const jsonTimeSql = (json: string): string =>
-  `case when jsonb_typeof(${json}) in ('string', 'number') ` +
-  `then ${timeSql(`(${json} #>> '{}')`, `jsonb_typeof(${json}) = 'number'`)} end`;
+export const jsonTimeSql = (json: string): string => timeSql(`(${json} #>> '{}')`, `jsonb_typeof(${json})`);
 
 /** The time that a filter compares with, which must be exact. @returns null if it is not an ISO 8601 date or time */
 export const exactTimeOf = (value: unknown): Date | null =>

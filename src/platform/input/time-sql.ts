@@ -66,11 +66,11 @@ const epoch = (milliseconds: string) =>
   `timestamptz 'epoch' + ${milliseconds}::float8 * interval '1 millisecond'`;
 
 /**
- * SQL for the text of a number or a string as a time, null if it is none. Without a zone, it is in UTC.
- * @param text SQL of a text that is not null
- * @param isNumber SQL: whether it is a JSON number, which is a time only as seconds or milliseconds since 1970
+ * SQL for the text of a JSON value as a time, null if it is none. Without a zone, it is in UTC.
+ * @param text SQL of the text
+ * @param type SQL of the value's type, as jsonb_typeof returns it. Numbers are times only as seconds or milliseconds
  */
-export function timeSql(text: string, isNumber: string): string {
+export function timeSql(text: string, type: string): string {
   const [plain, others] = [true, false].map((which) =>
     timeForms
       .filter((form) => form.plain === which)
@@ -81,7 +81,10 @@ export function timeSql(text: string, isNumber: string): string {
     `when ${text} ~ '${SECONDS_PATTERN}' then ${epoch(`trunc(${text}::numeric * 1000)`)} ` +
     `when ${text} ~ '${MILLISECONDS_PATTERN}' then ${epoch(`${text}::numeric`)}`;
   return (
-    `case when octet_length(${text}) not between 6 and ${MAX_TIME_BYTES} then null when ${isNumber} then case ${numbers} end ` +
-    `else case ${plain} ${numbers} when ${text} !~* '${BEGINNING_PATTERN}' then null ${others} end end`
+    `case ${type} when 'number' then case when octet_length(${text}) > 8 then case ${numbers} end end when 'string' then ` +
+    `case when octet_length(${text}) between 6 and ${MAX_TIME_BYTES} then coalesce(` +
+    // The characters from the minus sign to 9. Words pass none of these patterns.
+    `case when ascii(${text}) between 45 and 57 then case ${plain} ${numbers} end end, ` +
+    `case when ${text} ~* '${BEGINNING_PATTERN}' then case ${others} end end) end end`
   );
 }
