@@ -47,8 +47,8 @@ const CLOCK = `(?:(?:[01]?[0-9]|2[0-3]):[0-5][0-9]${SECONDS}|(?:0?[1-9]|1[0-2]):
 const OFFSET = '[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?';
 /** The zones of North America by their names in RFC 5322, section 4.3. Other abbreviations mean several zones. */
 const AMERICAN = '[ECMP][SD]T';
-/** Also `GMT+0200 (CEST)` of JavaScript, `+0000 UTC` of Go, and `+02:00[Europe/Berlin]` of Java. */
-const ZONE = `(?:z|(?:utc|gmt)?${OFFSET}(?: utc| gmt)?|utc|gmt|${AMERICAN})(?:${SPACE}*[(][^()]*[)])?(?:\\[[A-Za-z0-9_+/-]+\\])?`;
+/** Also `GMT+0200 (CEST)` of JavaScript, `+0200 CEST` and `+0300 +03` of Go, and `+02:00[Europe/Berlin]` of Java. */
+const ZONE = `(?:z|(?:utc|gmt)?${OFFSET}(?: [a-z]{3,5}| [+-][0-9]{2,4})?|utc|gmt|${AMERICAN})(?:${SPACE}*[(][^()]*[)])?(?:\\[[A-Za-z0-9_+/-]+\\])?`;
 
 const BASIC_DAY = ymd('', '0');
 const BASIC_CLOCK = '(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9](?:[.,][0-9]{1,9})?)?';
