@@ -33,3 +33,12 @@ export function keysOfName(name: string): string[] | null {
 
 /** SQL for a key as a part of a name. Quotes would also be read as such at the beginning of a key. */
 export const namedKeySql = (key: string): string => `replace(${key}, '.', '\\.')`;
+
+/** A name that leads to the keys, for messages. Keys with quotes or brackets are written in quotes. */
+export const nameOfKeys = (root: string, keys: readonly string[]): string =>
+  root +
+  keys
+    .map((key) =>
+      /["'[\\]/.test(key) ? `[${JSON.stringify(key)}]` : `.${key.replaceAll('.', String.raw`\.`)}`,
+    )
+    .join('');

@@ -4,6 +4,7 @@ import { shapeOf } from '../../platform/input/times.ts';
 import { fieldOf } from './conditions.ts';
 import { jsonTimeSql } from './json-values.ts';
 import type { Condition } from './language.ts';
+import { nameOfKeys } from './name-path.ts';
 import type { Filter } from './parse.ts';
 import type { FilterWarning } from './schema.ts';
 import type { Path } from './values.ts';
@@ -60,7 +61,7 @@ export async function unreadableWarnings(
     ]);
     const { count = 0, sample = null } = rows[0] ?? {};
     if (count === 0) continue;
-    const name = `data.${path.join('.')}`;
+    const name = nameOfKeys('data', path);
     const values = count === 1 ? '1 value that is not a time' : `${count} values that are not times`;
     warnings.push({
       path: fieldOf(at),

@@ -121,6 +121,14 @@ describe('a warning', () => {
     ]);
   });
 
+  it('names keys as filters can name them', async () => {
+    await store([{ 'a.b': 'soon', 'q"': { c: 'soon' } }]);
+    const names = [String.raw`data.a\.b`, String.raw`data["q\""].c`];
+    const { body } = await preview({ filters: names.map(after) });
+    const messages = (body.warnings as unknown as { message: string }[]).map(({ message }) => message);
+    expect(messages.map((message) => message.split(' has ')[0])).toEqual(names);
+  });
+
   it('is not given for filters that ask for something else', async () => {
     await store([{ ends: 'soon', age: 'many' }]);
     const filters = [{ name: 'data.ends', predicate: 'eq', value: '2026-01-31' }, adult];
