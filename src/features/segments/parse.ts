@@ -347,7 +347,7 @@ class Parser implements Parsing {
     if (!parsed.success) {
       for (const { path, message, code } of parsed.error.issues) {
         const text =
-          code === 'unrecognized_keys' ? 'may only have the fields name, predicate and value' : message;
+          code === 'unrecognized_keys' ? 'can have only the fields name, predicate and value' : message;
         this.report([...at, ...(path as Path)], text);
       }
       return undefined;

@@ -42,7 +42,7 @@ export function checkCompared(
 ): string | undefined {
   const path = [...at, 'value'];
   const { from } = value;
-  if (Object.keys(value).length > 1) return void report(path, 'must have no field beside from');
+  if (Object.keys(value).length > 1) return void report(path, 'can have only the field from');
   if (flow.compares === false) return void report(path, 'can compare with a value of the run only in a step');
   if (!comparable.includes(predicate)) {
     const message = `must be one of ${comparable.join(', ')} to compare with a value of the run`;

@@ -109,7 +109,7 @@ describe('the filters of a flow', () => {
       '0.value.from',
       expect.stringContaining('names step 9'),
     ],
-    [filter('data.a', 'eq', { from: 'trigger.a', to: 1 }), '0.value', 'must have no field beside from'],
+    [filter('data.a', 'eq', { from: 'trigger.a', to: 1 }), '0.value', 'can have only the field from'],
     [
       filter('data.a', 'between', { from: 'trigger.a' }),
       '0.predicate',
