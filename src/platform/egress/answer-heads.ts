@@ -24,6 +24,8 @@ const NOTHING = Buffer.alloc(0);
 const BEGINNING = 'HTTP/1.';
 const LF = 10;
 const CR = 13;
+/** The bytes of an empty line that may have arrived without its last one. */
+const MAX_LINE_END = 2;
 
 const STATUS_LINE = /^HTTP\/1\.[01] +(\d{3})(?: |$)/;
 /** A head that the parser takes: most are. Its framing is checked by the next two. */
@@ -47,9 +49,13 @@ interface Head {
   headers: Header[];
 }
 
-/** The length of a head with its empty line; null if it is not complete. */
-function headLength(bytes: Buffer): number | null {
-  for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, end + 1)) {
+/**
+ * The length of a head with its empty line; null if it is not complete.
+ * @param searched how many bytes were searched before, when the rest had not arrived
+ */
+function headLength(bytes: Buffer, searched: number): number | null {
+  const from = Math.max(0, searched - MAX_LINE_END);
+  for (let end = bytes.indexOf(LF, from); end !== -1; end = bytes.indexOf(LF, end + 1)) {
     if (bytes[end + 1] === LF) return end + 2;
     if (bytes[end + 1] === CR && bytes[end + 2] === LF) return end + 3;
   }
@@ -165,14 +171,19 @@ export class AnswerHeads {
     this.#held = NOTHING;
   }
 
-  /** @returns the bytes to parse; those of an incomplete head are kept */
+  /**
+   * @returns the bytes to parse; those of an incomplete head are kept. What comes after a response without a body is
+   *   passed, so that the parser closes the connection: it must not become the response to the next request.
+   */
   take(chunk: Buffer): Buffer {
-    if (this.#state === 'body') return chunk;
+    if (this.#state !== 'head') return chunk;
+    let searched = this.#held.length;
     const parts: Buffer[] = [];
     let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     while (this.#state === 'head' && rest.length > 0) {
       rest = withoutEmptyLines(rest);
-      const length = headLength(rest);
+      const length = headLength(rest, searched);
+      searched = 0;
       if (!mayBeHttp(rest) || (length === null && rest.length > MAX_HEAD_BYTES)) this.#state = 'body';
       else if (length === null) break;
       else rest = this.#takeHead(rest, length, parts);

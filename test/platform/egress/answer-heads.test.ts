@@ -47,6 +47,11 @@ describe('the bytes of a response', () => {
     expect(mended(plain, 'HTTP/1.1 100 Continue\n\n')).toBe(`${plain}HTTP/1.1 100 Continue\n\n`);
   });
 
+  it('are the same after a response without a body', () => {
+    const late = 'HTTP/1.1 200 OK\r\n\r\n';
+    expect(mended('HTTP/1.1 204 No Content\r\n\r\n', late)).toBe(`HTTP/1.1 204 No Content\r\n\r\n${late}`);
+  });
+
   it('are not kept without end', () => {
     const endless = `HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(16 * 1024)}`;
     expect(mended(endless)).toBe(endless);
@@ -94,5 +99,24 @@ describe('a connection', () => {
     }
     // The next request may come before the connection of the last one can be used again.
     expect(server.connections < 3).toBe(staysOpen);
+  });
+
+  it('does not take bytes that come after a 204 for the response to the next request', async () => {
+    let late = () => Promise.resolve();
+    server = await startRawServer((socket) => {
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+      late = () =>
+        new Promise((resolve) => {
+          socket.once('close', () => resolve());
+          socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+        });
+    });
+    const options = { resolver: createResolver([]), allow: ['127.0.0.1'], userAgent: 'test', ca: [testCa] };
+    egress = createEgress(options);
+    const request = { url: `https://127.0.0.1:${server.port}/hook`, method: 'POST', body: '{}' } as const;
+    expect(await egress.request(request)).toMatchObject({ ok: true, statusCode: 204 });
+    await late();
+    expect(await egress.request(request)).toMatchObject({ ok: true, statusCode: 204 });
+    expect(server.connections).toBe(2);
   });
 });
