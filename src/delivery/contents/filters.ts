@@ -52,17 +52,20 @@ function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
 }
 
-/** A value in brackets, such as the target of a link in a generated text. */
-const BRACKETS = /( ?)<\{\{-?([^{}]*[^{}\s-][^{}]*?)-?\}\}>/g;
+/**
+ * A value in brackets, such as the target of a link in a generated text. A class that ends at every bracket keeps this
+ * linear.
+ */
+const BRACKETS = /( ?)<\{\{([^{}]*)\}\}>/g;
 const HAS_RAW = /\{%-?\s*raw\b/;
 
 /** Omits the brackets around empty values of a text that is about to be rendered. */
 export function withoutEmptyBrackets(liquid: string): string {
   if (HAS_RAW.test(liquid)) return liquid;
-  return liquid.replace(
-    BRACKETS,
-    (_all, before: string, expression: string) => `{{${expression}| in_brackets: "${before}" }}`,
-  );
+  return liquid.replace(BRACKETS, (all: string, before: string, inner: string) => {
+    const expression = inner.replace(/^-/, '').replace(/-$/, '');
+    return expression.trim() === '' ? all : `{{${expression}| in_brackets: "${before}" }}`;
+  });
 }
 
 /** @param now milliseconds since 1970, for `now` and `today` */

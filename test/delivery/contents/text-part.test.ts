@@ -66,6 +66,13 @@ describe('the text of a content', () => {
     expect(plain.text).toBe('Ada, 1 <> 1');
   });
 
+  it('is rendered in linear time whatever stands in brackets', async () => {
+    const long = 'x'.repeat(100_000);
+    const startedAt = performance.now();
+    expect((await mail(withBody(`Hi <{{ "${long}" }} >`))).text).toBe(`Hi <${long} >`);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
   it('shows a link once if its label is the same value', async () => {
     const body = '<p><a href="{{ url }}">{{ url }}</a></p>';
     expect((await mail(withBody(body), valuesOf({ url: 'https://x.example' }))).text).toBe(
