@@ -4,8 +4,9 @@ import { computedLiquid } from './computed-attributes.ts';
 import type { Problem } from './content.ts';
 import { mjmlToHtml } from './mjml.ts';
 import type { MjmlFault } from './mjml-kind.ts';
+import { mjmlParts } from './mjml-parts.ts';
 import { readMjml } from './mjml-source.ts';
-import type { HiddenText, Placeholders } from './placeholders.ts';
+import type { HiddenText, Placeholder, Placeholders } from './placeholders.ts';
 
 /** Maximum number of faults that are reported at once. */
 const MAX_FAULTS = 50;
@@ -35,6 +36,7 @@ export async function fromMjml(
   if (computed !== null) throw new CompileError({ field: 'body', code: 'lost_liquid', message: computed });
   const lost = placeholders.lost(source, result.html);
   if (lost.length > 0) {
+    refuseLost(inTags(lost, source), hidden);
     // MJML drops tags of Liquid between elements, unless they are in `<mj-raw>`.
     const indexes = new Set(lost.map(({ index }) => index));
     source = placeholders.show(source, ({ token, index }) => {
@@ -42,9 +44,7 @@ export async function fromMjml(
       return indexes.has(index) && !token.isOutput ? `<mj-raw>${word}</mj-raw>` : word;
     });
     result = await mjmlToHtml(source);
-    const still = placeholders.lost(source, result.html);
-    if (still.length > 0)
-      throw new CompileError(...still.slice(0, MAX_FAULTS).map(({ token }) => lostLiquid(token, hidden)));
+    refuseLost(placeholders.lost(source, result.html), hidden);
   }
   refuse(read.lostTexts(result.html), hidden);
   const warnings = result.warnings
@@ -54,6 +54,21 @@ export async function fromMjml(
     });
   warnings.push(...problemsOf(read.warnings, hidden));
   return { html: read.lead + read.withoutMarks(result.html) + read.trail, warnings };
+}
+
+/** Those between the brackets of a tag, where no element can keep them. */
+function inTags(lost: readonly Placeholder[], source: string): Placeholder[] {
+  const tags = mjmlParts(source).filter(({ kind }) => kind === 'open');
+  let next = 0;
+  return lost.filter(({ start }) => {
+    while ((tags[next]?.end ?? Infinity) <= start) next += 1;
+    return (tags[next]?.start ?? Infinity) < start;
+  });
+}
+
+function refuseLost(lost: readonly Placeholder[], hidden: HiddenText): void {
+  if (lost.length > 0)
+    throw new CompileError(...lost.slice(0, MAX_FAULTS).map(({ token }) => lostLiquid(token, hidden)));
 }
 
 function lostLiquid({ source, at = 0 }: { source: string; at?: number }, hidden: HiddenText): Problem {

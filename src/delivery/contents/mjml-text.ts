@@ -5,6 +5,24 @@ import type { Placeholders } from './placeholders.ts';
 const MAX_SHOWN = 40;
 /** Byte order marks and characters without width are no words. */
 export const VISIBLE = /[^\s\u00ad\u200b-\u200f\u2060\ufeff]/;
+/** The named entities among them; others are numbers. */
+const BLANK_NAMES = new Set(
+  (
+    'nbsp ensp emsp emsp13 emsp14 numsp puncsp thinsp ThinSpace hairsp MediumSpace NonBreakingSpace ZeroWidthSpace ' +
+    'NoBreak shy zwnj zwj lrm rlm Tab NewLine'
+  ).split(' '),
+);
+const ENTITY = /&(?:#x([0-9a-f]{1,5})|#(\d{1,6})|([a-z][a-z0-9]{1,30}));/gi;
+
+/** Replaces entities that show nothing by spaces. */
+const withoutBlanks = (text: string): string =>
+  text.replaceAll(ENTITY, (entity, hex?: string, decimal?: string, name?: string) => {
+    const isBlank =
+      name === undefined
+        ? !VISIBLE.test(String.fromCodePoint(hex === undefined ? Number(decimal) : parseInt(hex, 16)))
+        : BLANK_NAMES.has(name);
+    return isBlank ? ' '.repeat(entity.length) : entity;
+  });
 
 /** A body with placeholders instead of Liquid. */
 export class MjmlText {
@@ -59,7 +77,7 @@ export class MjmlText {
   #firstBeside(gone: readonly Range[], { start, end }: Range): Range | null {
     let at = start;
     for (const range of [...gone, { start: end, end }]) {
-      const piece = this.text.slice(at, Math.max(at, Math.min(range.start, end)));
+      const piece = withoutBlanks(this.text.slice(at, Math.max(at, Math.min(range.start, end))));
       const first = piece.search(VISIBLE);
       if (first >= 0) return { start: at + first, end: at + piece.trimEnd().length };
       at = Math.max(at, range.end);

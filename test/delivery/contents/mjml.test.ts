@@ -263,3 +263,33 @@ describe('a comment in MJML', () => {
     expect((await mail(body)).text).toBe('B');
   });
 });
+
+describe('what looks like words, or like an attribute', () => {
+  it.each(['&nbsp;', '&#160;&#xA0;', '&#8203;&zwnj;&shy;', '&NewLine;\n&emsp;'])(
+    'is dropped between elements if it shows nothing: %j',
+    async (blank) => {
+      expect((await mail(column(blank + TEXT + blank), { x: 'Ada' })).text).toBe('Hi Ada');
+    },
+  );
+
+  it('is refused between elements if an entity shows something', async () => {
+    expect(await errorsOf(column(`&amp;${TEXT}`))).toEqual([
+      'line 3, column 1: "&amp;" stands in <mj-column>, which shows no text',
+    ]);
+  });
+
+  it.each(['mj-text', 'mj-section', 'mj-column'])(
+    'is refused in the tag of %s if it is a tag of Liquid',
+    async (name) => {
+      const body = column(TEXT).replace(`<${name}>`, `<${name} {% if x %}css-class="a"{% endif %}>`);
+      const errors = await errorsOf(body);
+      expect(errors).toHaveLength(2);
+      expect(errors[0]).toMatch(/^line \d, column \d+: MJML has no place for \{% if x %\} where it stands$/);
+    },
+  );
+
+  it('is kept in a tag if it is a tag of Liquid in the value of an attribute', async () => {
+    const body = column('<mj-text css-class="{% if x %}a{% endif %}">Hi</mj-text>');
+    expect((await mail(body, { x: true })).html).toMatch(/class="a"/);
+  });
+});
