@@ -1,11 +1,11 @@
 /**
  * Checks for what marketing emails must show: the sender's address and a link to unsubscribe. Only what every recipient
- * sees counts: nothing in comments, attributes or styles, in elements hidden by their own style, or between Liquid tags
- * such as `{% if %}`. In doubt, a part counts as missing, and the footer shows it.
+ * sees counts: nothing in comments, attributes or styles, in elements hidden by their own style or a simple rule of a style
+ * sheet, or between Liquid tags such as `{% if %}`. In doubt, a part counts as missing, and the footer shows it.
  */
 import type { BrandParts } from './content.ts';
 import { linesOf } from './footer.ts';
-import { hiddenElements, shownTags } from '../mime/hidden-elements.ts';
+import { unseenElements, shownTags } from '../mime/hidden-elements.ts';
 import { type HtmlScan, type Range, scanHtml } from '../mime/html-scan.ts';
 import type { Placeholder, Placeholders } from './placeholders.ts';
 import { escapeValue } from './values.ts';
@@ -43,7 +43,7 @@ function titlesOf(html: string, { tags }: HtmlScan): Range[] {
 function shownText(html: string, scan: HtmlScan, hidden: Range): string {
   const { tags, comments, styles, scripts, bodyStart } = scan;
   const head = { start: 0, end: Math.max(bodyStart, 0) };
-  const unseen = [...titlesOf(html, scan), ...comments, ...styles, ...scripts, ...hiddenElements(html, scan)];
+  const unseen = [...titlesOf(html, scan), ...comments, ...styles, ...scripts, ...unseenElements(html, scan)];
   const ranges = [head, ...tags, ...unseen, hidden];
   let text = '';
   let done = 0;
@@ -64,7 +64,7 @@ export function hasUnsubscribeLink(html: string, placeholders: Placeholders): bo
       .filter(({ token, start }) => token.isOutput && UNSUBSCRIBE.test(token.source) && !isIn(hidden, start))
       .map(({ start, end }) => `${start} ${end}`),
   );
-  const concealed = hiddenElements(html, scan);
+  const concealed = unseenElements(html, scan);
   let next = 0;
   return shownTags(scan).some(({ name, start: at, end: tagEnd, attributes }) => {
     while ((concealed[next]?.end ?? Infinity) <= at) next += 1;

@@ -88,7 +88,32 @@ function hides(declared: ReadonlyMap<string, string>): boolean {
 type HiddenNames = ReadonlySet<string>;
 const NO_NAMES: HiddenNames = new Set();
 
-function isHidden(html: string, { name: tag, attributes, hidden }: Tag, hiddenNames: HiddenNames): boolean {
+/** Elements that HTML never shows as they are written, whatever their style. */
+const NEVER_SHOWN: ReadonlySet<string> = new Set([
+  'datalist',
+  'dialog',
+  'iframe',
+  'noembed',
+  'noframes',
+  'plaintext',
+  'select',
+  'template',
+]);
+
+/** What hides elements besides their own attributes. */
+interface Hiding {
+  /** Names that rules hide. */
+  names: HiddenNames;
+  tags: ReadonlySet<string>;
+}
+const OWN_ATTRIBUTES: Hiding = { names: NO_NAMES, tags: new Set() };
+
+function isHidden(
+  html: string,
+  { name: tag, attributes, hidden }: Tag,
+  { names: hiddenNames, tags }: Hiding,
+): boolean {
+  if (tags.has(tag)) return true;
   const valueOf = (name: string) => {
     const found = attributes.find((attribute) => attribute.name === name);
     return found ? html.slice(found.start, found.end) : '';
@@ -126,14 +151,10 @@ export function shownTags({ tags, comments }: Pick<HtmlScan, 'tags' | 'comments'
 /**
  * Finds the hidden elements. An element ends at the end tag that balances its start tag, counting elements of the same
  * name. An unclosed one hides everything after it.
- * @param hiddenNames names that rules hide; by default only the element's own attributes count
+ * @param hiding by default only the element's own attributes count
  * @returns ranges in document order, without overlap
  */
-export function hiddenElements(
-  html: string,
-  scan: HtmlScan,
-  hiddenNames: HiddenNames = NO_NAMES,
-): HiddenRange[] {
+function hiddenElements(html: string, scan: HtmlScan, hiding: Hiding = OWN_ATTRIBUTES): HiddenRange[] {
   const ranges: HiddenRange[] = [];
   let nextClosing = 0;
   let within: { name: string; start: number; depth: number } | null = null;
@@ -154,13 +175,13 @@ export function hiddenElements(
       within = null;
     }
     if (VOID_ELEMENTS.has(tag.name)) {
-      if (!within && isHidden(html, tag, hiddenNames))
+      if (!within && isHidden(html, tag, hiding))
         ranges.push({ start: tag.start, end: tag.end, closed: false });
       continue;
     }
     if (within) {
       if (tag.name === within.name) within.depth += 1;
-    } else if (isHidden(html, tag, hiddenNames)) within = { name: tag.name, start: tag.start, depth: 1 };
+    } else if (isHidden(html, tag, hiding)) within = { name: tag.name, start: tag.start, depth: 1 };
   }
   closeUpTo(Infinity);
   if (within) ranges.push({ start: within.start, end: html.length, closed: false });
@@ -186,11 +207,20 @@ function* rulesOf(css: string): Generator<{ selectors: string; declarations: str
   }
 }
 
+/** Properties whose later value may show again what an earlier rule hides. */
+const SHOWING = ['display', 'visibility', 'opacity', 'height', 'max-height', 'overflow'];
+
 /** Adds the names that a style sheet always hides. Rules in `@media` and the like do not count. */
 function addHiddenNames(css: string, names: Set<string>): void {
   for (const { selectors, declarations } of rulesOf(css)) {
-    if (selectors.startsWith('@') || !hides(declarationsOf(declarations))) continue;
-    for (const selector of selectors.split(',')) if (NAME.test(selector.trim())) names.add(selector.trim());
+    if (selectors.startsWith('@')) continue;
+    const declared = declarationsOf(declarations);
+    const isHiding = hides(declared);
+    if (!isHiding && !SHOWING.some((property) => declared.has(property))) continue;
+    for (const selector of selectors.split(',').map((each) => each.trim())) {
+      if (!isHiding) names.delete(selector);
+      else if (NAME.test(selector)) names.add(selector);
+    }
   }
 }
 
@@ -201,6 +231,14 @@ function hiddenNamesOf(html: string, scan: HtmlScan): HiddenNames {
     if (shown.has(start)) addHiddenNames(html.slice(start, end), names);
   return names;
 }
+
+/**
+ * Finds all elements that a recipient may not see: those that their attributes, simple rules in `<style>` or HTML itself
+ * hide. In doubt, an element is one of them.
+ * @returns as {@link hiddenElements}
+ */
+export const unseenElements = (html: string, scan: HtmlScan): HiddenRange[] =>
+  hiddenElements(html, scan, { names: hiddenNamesOf(html, scan), tags: NEVER_SHOWN });
 
 /** What most letters without hidden elements lack. */
 const MAY_HIDE = /hidden|display[^;"'}]{0,40}none|visibility|opacity/i;
@@ -232,7 +270,7 @@ function commentsAndStyles(html: string, { comments, styles, tags }: HtmlScan): 
 export function withoutHidden(html: string, restOf?: (removed: string) => string): string {
   if (!restOf && !MAY_HIDE.test(html)) return html;
   const scan = scanHtml(html);
-  const ranges = hiddenElements(html, scan, hiddenNamesOf(html, scan))
+  const ranges = hiddenElements(html, scan, { ...OWN_ATTRIBUTES, names: hiddenNamesOf(html, scan) })
     .filter(({ start, closed }) => closed || !ENDED_BY_OTHERS.test(html.slice(start, start + MAX_TAG_NAME)))
     .map(({ start, end, closed }) => ({ start, end: closed ? endOfTag(html, end) : end }));
   if (restOf) ranges.push(...commentsAndStyles(html, scan));

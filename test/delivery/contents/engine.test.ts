@@ -169,6 +169,14 @@ describe('a marketing footer', () => {
       'in an invisible one',
       '<span style="opacity:0">{{ brand.physical_address }}</span><b hidden><a href="{{ unsubscribe_url }}">x</a></b>',
     ],
+    [
+      'that a style sheet hides',
+      '<style>.a, #b { display: none }</style><p class="x A">{{ brand.physical_address }}</p><i id="b"><a href="{{ unsubscribe_url }}">x</a></i>',
+    ],
+    ...['template', 'datalist', 'dialog', 'iframe', 'noembed', 'noframes', 'select'].map((name) => [
+      `in ${name}`,
+      `<${name}>{{ brand.physical_address }}<a href="{{ unsubscribe_url }}">x</a></${name}>`,
+    ]),
     ['as a part of the address', '1 Main Street <a href="{{ contact.data.unsubscribe_url }}">x</a>'],
   ])('does not count an address and a link %s', async (_where, body) => {
     const { html } = await compiled(withBody(`<p>Hi ${body}</p>`, marketing));
@@ -195,8 +203,25 @@ describe('a marketing footer', () => {
     expect(html?.slice(html.lastIndexOf('<table'))).not.toContain('12345 Springfield');
   });
 
-  it('cannot be hidden by unclosed elements', async () => {
-    for (const body of ['<p>x</p><!-- ', '<p>x</p><style>', '<p>x</p><title>', '<div hidden>x']) {
+  it('counts what a later rule of the style sheet shows again', async () => {
+    const body =
+      '<style>.a{display:none} .a{display:block}</style><p class="a">{{ brand.physical_address }} <a href="{{ unsubscribe_url }}">x</a></p>';
+    const { html, text } = await compiled(withBody(body, marketing));
+    expect(html?.match(/unsubscribe_url/g)).toHaveLength(1);
+    expect(text).toContain('{{ unsubscribe_url }}');
+  });
+
+  it('cannot be hidden by unclosed elements, or with the whole body', async () => {
+    for (const body of [
+      '<p>x</p><!-- ',
+      '<p>x</p><style>',
+      '<p>x</p><title>',
+      '<div hidden>x',
+      '<p>x</p><template>',
+      '<p>x</p><noframes>',
+      '<p>x</p><plaintext>',
+      '<style>.a{display:none}</style><body class="a"><p>x</p></body>',
+    ]) {
       const problems = await problemsOf(withBody(body, marketing));
       expect(problems).toEqual([expect.objectContaining({ code: 'missing_unsubscribe_link' })]);
     }
