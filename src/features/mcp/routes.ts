@@ -45,6 +45,7 @@ function metadataRoute(ownOrigin: OwnOrigin, path: string, operationId: string):
   return defineRoute({
     method: 'GET',
     path,
+    slashAllowed: true,
     operationId,
     tag,
     summary: 'Show where assistants sign in (RFC 9728)',
@@ -70,6 +71,7 @@ const getRoute = (): RouteDefinition =>
   defineRoute({
     method: 'GET',
     path: MCP_PATH,
+    slashAllowed: true,
     operationId: 'openMcpStream',
     tag,
     summary: 'Show assistants where to sign in',
@@ -90,6 +92,7 @@ function postRoute(deps: EndpointDeps): RouteDefinition {
   return defineRoute({
     method: 'POST',
     path: MCP_PATH,
+    slashAllowed: true,
     operationId: 'sendMcpMessage',
     tag,
     summary: 'Call tools as an assistant (Model Context Protocol)',

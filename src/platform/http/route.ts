@@ -128,6 +128,8 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
    * `{*name}`, which is the rest of the path.
    */
   path: string;
+  /** Whether a slash may follow a path without parameters, because people type it into other programs. */
+  slashAllowed?: true;
   /** Unique, camelCase: `listMessages`. */
   operationId: string;
   tag: string;

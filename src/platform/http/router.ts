@@ -22,6 +22,9 @@ function pathOf(ctx: HttpContext): string | null {
   }
 }
 
+const spellingsOf = ({ path, slashAllowed }: RouteDefinition): string[] =>
+  slashAllowed ? [path, `${path}/`] : [path];
+
 /**
  * Routes requests with @koa/router. If a path with parameters and one without both match, the latter wins, even for
  * methods that it does not have, which are a 405.
@@ -47,9 +50,11 @@ export function createRouter(
     const chain = compose([rememberRoute(route), ...chainOf(route)]);
     const layer = router.register(route.path, [route.method], chain as Parameters<typeof router.register>[2]);
     if (HAS_PARAMETER.test(route.path)) continue;
-    exactLayers.set(route.path, [...(exactLayers.get(route.path) ?? []), layer]);
-    exactPaths.set(name, chain);
-    if (route.method === 'GET') exactPaths.set(`HEAD ${route.path}`, chain);
+    for (const path of spellingsOf(route)) {
+      exactLayers.set(path, [...(exactLayers.get(path) ?? []), layer]);
+      exactPaths.set(`${route.method} ${path}`, chain);
+      if (route.method === 'GET') exactPaths.set(`HEAD ${path}`, chain);
+    }
   }
 
   const matchAll = router.routes() as unknown as ComposedMiddleware<HttpContext>;

@@ -39,6 +39,25 @@ const challenge = (scope: string, error?: string) =>
   `Bearer ${error === undefined ? '' : `error="${error}", `}` +
   `resource_metadata="${api.baseUrl}/.well-known/oauth-protected-resource/mcp", scope="${scope}"`;
 
+describe('with a slash at the end', () => {
+  it('is the same endpoint', async () => {
+    const answer = await api.request('POST', '/mcp/', {
+      token: accessToken,
+      body: whoami,
+      headers: { Accept: ACCEPT },
+    });
+    expect(answer.status).toBe(200);
+    const refused = await api.request('POST', '/mcp/', { token: null });
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, challenge('mcp:read')]);
+    const wrong = await api.request('PUT', '/mcp/', { token: accessToken });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, expect.stringContaining('POST')]);
+  });
+
+  it('is no other path of the API', async () => {
+    expect((await api.request('GET', '/v1/my/contacts/')).status).toBe(404);
+  });
+});
+
 describe('without a token', () => {
   it.each(['GET', 'POST'])('%s is a 401 that names the metadata and the first scope', async (method) => {
     const answer = await api.request(method, '/mcp', { token: null });
@@ -46,20 +65,21 @@ describe('without a token', () => {
     expect(answer.headers.get('www-authenticate')).toBe(challenge('mcp:read'));
   });
 
-  it.each(['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource'])(
-    '%s names the endpoint and who signs users in',
-    async (path) => {
-      const answer = await api.request('GET', path, { token: null });
-      expect(answer.status).toBe(200);
-      expect(answer.body).toEqual({
-        resource: `${api.baseUrl}/mcp`,
-        resource_name: 'Carillon',
-        authorization_servers: [api.baseUrl],
-        scopes_supported: ['mcp:read'],
-        bearer_methods_supported: ['header'],
-      });
-    },
-  );
+  it.each([
+    '/.well-known/oauth-protected-resource/mcp/',
+    '/.well-known/oauth-protected-resource/mcp',
+    '/.well-known/oauth-protected-resource',
+  ])('%s names the endpoint and who signs users in', async (path) => {
+    const answer = await api.request('GET', path, { token: null });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      resource: `${api.baseUrl}/mcp`,
+      resource_name: 'Carillon',
+      authorization_servers: [api.baseUrl],
+      scopes_supported: ['mcp:read'],
+      bearer_methods_supported: ['header'],
+    });
+  });
 });
 
 describe('a token', () => {
