@@ -9,7 +9,7 @@
  * | the same `Content-Length` twice, or as a list            | one of them                         | RFC 9112, 6.3 (5)  |
  * | `Transfer-Encoding: chunked` with `Content-Length`       | chunked; the connection is closed   | RFC 9112, 6.3 (3)  |
  * | `Transfer-Encoding: chunked` twice                       | once                                | servers and proxies that both add it |
- * | `Transfer-Encoding: identity`                            | none                                | RFC 2616, 3.6      |
+ * | `Transfer-Encoding: identity`, or an empty one           | none                                | RFC 2616, 3.6      |
  * | lines that end with LF alone                             | lines                               | RFC 9112, 2.2      |
  * | a space before the colon, or a folded line               | without it                          | RFC 9112, 5.1, 5.2 |
  * | a line that is no header, or a control character in one  | left out, or a space                | RFC 9110, 5.5      |
@@ -100,7 +100,7 @@ const valuesOf = (headers: Header[], wanted: string) =>
 /** Leaves one `Transfer-Encoding` if all of them say the same, and none if it says nothing. */
 function mendCodings(headers: Header[]): Header[] {
   const codings = valuesOf(headers, 'transfer-encoding').map((each) => each.toLowerCase());
-  const meant = new Set(codings.filter((each) => each !== 'identity'));
+  const meant = new Set(codings.filter((each) => each !== 'identity' && each !== ''));
   if (codings.length === 0 || (codings.length === 1 && meant.size === 1)) return headers;
   const others = without(headers, 'transfer-encoding');
   if (meant.size === 0) return others;

@@ -29,6 +29,11 @@ describe('the bytes of a response', () => {
       'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
     ],
     [
+      'a length and an empty coding',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\nContent-Length: 2\r\n\r\nok',
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+    ],
+    [
       'lines that end with LF',
       'HTTP/1.1 201 OK\nx-a: b\n\nok\n\nok',
       'HTTP/1.1 201 OK\r\nx-a: b\r\n\r\nok\n\nok',
