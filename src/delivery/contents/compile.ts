@@ -144,9 +144,11 @@ function parsed(field: string, text: string, mode: Mode): string {
   return text;
 }
 
-function namesOf(texts: readonly (string | null)[], placeholders: Placeholders): Set<string> {
-  return namesInTokens(texts.flatMap((text) => placeholders.find(text ?? '').map(({ token }) => token)));
-}
+/** The names in texts that were parsed. Together they may have more Liquid than one text may. */
+const namesOf = (texts: readonly (string | null)[], placeholders: Placeholders): Set<string> =>
+  new Set(
+    texts.flatMap((text) => [...namesInTokens(placeholders.find(text ?? '').map(({ token }) => token))]),
+  );
 
 async function compileEmail(prepared: Prepared): Promise<Compiled> {
   const texts = sourceTexts(prepared);
@@ -159,13 +161,16 @@ async function compileEmail(prepared: Prepared): Promise<Compiled> {
   // The text part needs the assignments and conditions of comments and of hidden elements, too.
   const text = found.text ?? textFromHtml(html, (removed) => placeholders.onlySilentTags(removed));
   const subject = prepared.subject === null ? null : placeholders.hide(prepared.subject);
-  const names = namesOf([subject, html, text], placeholders);
-  const content: CompiledContent = {
+  const shown = {
     subject:
       prepared.subject === null ? null : parsed('subject', headerText(prepared.subject).trim(), 'header'),
     preheader: prepared.preheader,
     html: parsed(field, showInPlace(html, placeholders), 'html'),
     text: parsed(field, showInText(text, placeholders), 'text'),
+  };
+  const names = namesOf([subject, html, text], placeholders);
+  const content: CompiledContent = {
+    ...shown,
     paths: contactPaths(names),
     variables: [...names].toSorted(),
     segments: null,

@@ -235,6 +235,18 @@ describe('a marketing footer', () => {
   });
 });
 
+it('accepts many tags, although they stand in HTML and text', async () => {
+  const body = `<p>${'{% if true %}{% endif %}'.repeat(2_001)}{{ x }}</p>`;
+  const { html, text, variables } = await compiled(withBody(body));
+  expect([html, text].map((each) => each?.split('{% if').length)).toEqual([2_002, 2_002]);
+  expect(variables).toEqual(['x']);
+  const more = '{% if true %}{% endif %}'.repeat(4_000);
+  const [problem] = await problemsOf(
+    withBody(`<p>${more}</p>`, { footer: 'marketing', preheader: '{{ x }}' }),
+  );
+  expect(problem?.message).toContain('there are more than 8,000 outputs and tags');
+});
+
 describe('a preheader', () => {
   it('is hidden text at the beginning, and not in the text alternative', async () => {
     const { html, text } = await mail(withBody('<p>x</p>', { preheader: 'a < {{ contact.first_name }}' }));
