@@ -21,7 +21,9 @@ function isMail(head: Buffer): boolean {
   const lines = head.toString('latin1', 0, MAX_HEADER_BYTES).split(/\r?\n/);
   // Some programs that pipe mail add the line that separates mails in an mbox file.
   if (/^>?From /.test(lines[0] ?? '')) lines.shift();
-  if (!FIELD.test(lines[0] ?? '')) return false;
+  const [first = ''] = lines;
+  // Lines that end with CR alone would all be one field. Several CRs before LF are a line end.
+  if (!FIELD.test(first) || /\r[^\r]/.test(first)) return false;
   const end = lines.indexOf('');
   const names = lines
     .slice(0, end === -1 ? undefined : end)

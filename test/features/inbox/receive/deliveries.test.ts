@@ -251,6 +251,8 @@ describe('a body that is no mail is refused', () => {
     'https://example.net/: see there\r\n\r\nHello',
     'recipient=support%40acme.example&subject=Re:%20Hello',
     'SGVsbG8sIHdvcmxkIQ==',
+    // Its lines end with CR alone, so all of it would be one field.
+    'From: ann@example.net\rSubject: Hello\r\rwords',
   ])('if it is %p', async (body) => {
     for (const type of ['message/rfc822', 'application/octet-stream']) {
       const answer = await postAs(type, body);
