@@ -210,7 +210,7 @@ describe('imports', () => {
     const rowOf = (name: string) => read.getByRole('row').filter({ hasText: name });
     await rowOf('Accepts Email Marketing').getByText('no: unsubscribed, yes: subscribed').waitFor();
     await rowOf('Type').getByText('data.Type').waitFor();
-    await page.getByText('2 contacts or suppressions would be new').waitFor();
+    await page.getByText('2 contacts would be new').waitFor();
     await checkAccessibility(page);
     expect((await get('/contacts?email=no.thanks@example.com')).list).toEqual([]);
     await click('Import');

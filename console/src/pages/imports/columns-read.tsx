@@ -16,14 +16,18 @@ function Note({ words, ignored_because: because }: Read) {
   if (because !== null) return <span className="muted">{because}</span>;
   const said = Object.entries(words ?? {});
   if (said.length === 0) return '–';
-  const meaning = (state: string | null) => (state === null ? 'says nothing' : (MEANINGS[state] ?? state));
+  const meaning = (state: string | null) => (state === null ? 'no objection' : (MEANINGS[state] ?? state));
   return said.map(([word, state]) => `${word}: ${meaning(state)}`).join(', ');
 }
+
+/** Keys of data are shown as they are: `data.created_at` is another one than `data.created at`. */
+const useText = (use: string | null) =>
+  use?.startsWith('data.') === true ? use : (use?.replaceAll('_', ' ') ?? 'ignored');
 
 const shown: readonly TableColumn<Read>[] = [
   { key: 'name', header: 'Column', cell: ({ name }) => name },
   { key: 'examples', header: 'Examples', cell: ({ examples }) => examples.join(', ') || '–', wideOnly: true },
-  { key: 'used', header: 'Used as', cell: ({ used_as: use }) => use?.replaceAll('_', ' ') ?? 'ignored' },
+  { key: 'used', header: 'Used as', cell: ({ used_as: use }) => useText(use) },
   { key: 'note', header: 'How', cell: (column) => <Note {...column} /> },
 ];
 

@@ -16,6 +16,7 @@ import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { WorkflowLink } from '../../ui/temporal-link.tsx';
 import { ColumnsRead } from './columns-read.tsx';
+import { encodingText } from './encoding-text.ts';
 
 type Import = Schemas['Import'];
 
@@ -183,13 +184,6 @@ function Columns({ run: { columns } }: { run: Import }) {
 const textOf = (to: Import['options']['mapping'][string]) => {
   if (to === null) return 'ignored';
   return typeof to === 'string' ? to : `${to.field}${to.invert === true ? ', inverted' : ''}`;
-};
-
-/** The encoding, and values by which people see whether it is the right one. */
-const encodingText = ({ encoding }: Pick<Import, 'encoding'>) => {
-  if (encoding === null) return '–';
-  const samples = encoding.samples.length > 0 ? `, for example: ${encoding.samples.join(', ')}` : '';
-  return `${encoding.name}${encoding.detected ? ' (detected)' : ''}${samples}`;
 };
 
 function Options({ run: { resource, options, ...run } }: { run: Import }) {

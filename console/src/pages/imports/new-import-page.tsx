@@ -215,7 +215,7 @@ function OptionInputs({ resource, errors }: { resource: Resource; errors: readon
             name="update_existing"
             defaultChecked
             label="Change existing contacts"
-            hint="Otherwise their rows only add them to the lists."
+            hint="Otherwise their rows only add them to the lists, and unsubscribe those who said no."
           />
           <Checkbox
             name="subscribe"
