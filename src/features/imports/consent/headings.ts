@@ -34,9 +34,12 @@ const CONSENT = new RegExp(
     'subscri|unsub|consent|opt(?:ed)? ?(?:in|out)|blacklist|blocklist|suppress|newsletter|mailing ?list|e?mailable|contactable|gdpr|dsgvo|rgpd',
     '(?:do ?not|don t|never|no) ?(?:send|e?mail|contact|text|sms|bulk|call|market|newsletter|promo)',
     '(?:accept|receive|want|allow|agree)(?:s|ed)? ?(?:to )?(?:receive )?(?:marketing|e ?mail|sms|text|newsletter|promo|offer|contact)',
-    '(?:can|may|ok to|okay to) (?:be )?(?:e ?mail|contact|text|sms|market)',
-    '(?:e ?mail|marketing|contact|sms|mailing) (?:permission|ok|okay|allowed|permitted|excluded)|exclude.* (?:mail|market|campaign)',
+    '(?:can|may|ok to|okay to|permission to) (?:we |i )?(?:be )?(?:e ?mail|contact|text|sms|market)',
+    '(?:cannot|can t|must not|may not|not to) (?:be )?(?:e ?mail|contact|text|sms|market)',
+    '(?:receive|wants?|get) updates|keep me (?:informed|updated|posted)|promotional e ?mails?',
+    '(?:e ?mail|marketing|contact|sms|mailing) (?:not )?(?:permission|ok|okay|allowed|permitted|excluded)|exclude.* (?:mail|market|campaign)',
     'einwilligung|einverst|zustimmung|werbesperre|sperrvermerk|sperrliste|mailsperre|werbewiderspruch|abgemeldet|abbestell|abmeld',
+    'werbung (?:erlaubt|erwünscht|ok)|(?:keine|no) werbung|ne pas contacter|nieuwsbrief|nyhetsbrev|infolettre|boletín',
     'abonn|inscri|suscri|iscri|afgemeld|aangemeld|toestemming|consentimiento|consentement|consenso|zgod[ay]|wypisan',
     'подпис|отпис|рассыл|согласи|配信|メルマガ|同意|订阅|退订|訂閱|구독|수신',
   ].join('|'),
@@ -44,7 +47,11 @@ const CONSENT = new RegExp(
 /** Parts that turn `yes` into a no. */
 const INVERSE = new RegExp(
   [
-    'unsub|opt(?:ed)? ?out|blacklist|blocklist|suppress|do ?not|don t|exclu|revoked|withdrawn|unmailable|uncontactable',
+    'unsub|opt(?:ed)? ?out|blacklist|blocklist|suppress|do ?not|don t|exclu(?!siv)|revoked|withdrawn|unmailable|uncontactable',
+    '\\bnot (?:subscribed|opted in|consent|e?mailable|contactable|accept|agree|allow|permit)|no longer',
+    '\\b(?:no|without|non) ?(?:consent|permission|opt ?in|subscri)|cannot|can t|must not|may not|not to be',
+    'consent.* (?:expired|refused|denied|declined)',
+    'keine werbung|ne pas contacter',
     '\\b(?:never|no) ?(?:send|e?mail|contact|text|sms|bulk|call|market|newsletter|promo)',
     'abgemeldet|abbestell|abmeld|widerr|widerspr|sperr|désinscri|desinscri|désabonn|desabonn|desuscri|disiscri|descadast',
     'baja|afgemeld|uitgeschreven|wypisan|отпис|停止|拒否|退订|退訂|거부',
@@ -60,8 +67,10 @@ const DETAILS = new RegExp(
     'opens?|clicks?|sent|delivered|received|bounces|rating|score|notes?|comments?|address|city|zip|segment|value|revenue|orders?|length|duration|months?|years?|days?|weeks?',
   ].join('|')})\\b`,
 );
+/** Of these, what a no can be about, as in `Text Message Opt Out` and `Email Address Opt Out`. */
+const OF_NO = /\b(?:address|text|product|preferences?|channels?|sent|received|delivered)\b/g;
 const PHONE = /\b(?:sms|text|texts|phone|mobile)\b/;
-const EMAIL = /e-?mails?|newsletter|mailing/;
+const EMAIL = /e-?mails?|newsletter|mailing|nieuwsbrief|nyhetsbrev|infolettre|boletín/;
 
 /** Splits `emailOptOut`, `EMAIL_OPT_OUT` and `Email Opt-Out` into words. */
 const wordsOf = (name: string): string =>
@@ -105,13 +114,15 @@ export function consentHeading(name: string): ConsentHeading | null {
   const isInverse = INVERSE.test(words) && !/\bnot (?:unsub|opted out|black|block|suppress)/.test(words);
   if (
     isInverse &&
-    /\b(?:at|on|am|le|date|datum|time|timestamp|reason|campaign|lists?|groups?|topics?)\b/.test(words)
+    /\b(?:at|on|am|le|since|day|date|datum|time|timestamp|reason|campaign|lists?|groups?|topics?)\b/.test(
+      words,
+    )
   ) {
     return { channel: channelOf(words), kind: 'opted_out' };
   }
   if (/\b(?:at|on|date|time|timestamp|since|day)\b/.test(words)) {
     return isInverse ? null : { channel: channelOf(words), kind: 'opted_in_at' };
   }
-  if (DETAILS.test(words)) return null;
+  if (DETAILS.test(isInverse ? words.replace(OF_NO, '') : words)) return null;
   return { channel: channelOf(words), kind: isInverse ? 'inverse' : 'positive' };
 }

@@ -148,7 +148,7 @@ export const knownHeadings: Readonly<Record<ConsentKind, Headings>> = {
       ],
       ...['unsubscribedfrommarketingemails', 'unsubscribefrommarketingemails', 'emailsuppressed'],
       // Klaviyo: a list of reasons
-      ...['emailsuppressions', 'emailsuppression', 'noemail', 'donotmail'],
+      ...['emailsuppressions', 'emailsuppression', 'noemail', 'donotmail', 'dne', 'dnm'],
     ],
     phone: [
       ...[

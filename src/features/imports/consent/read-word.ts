@@ -77,7 +77,8 @@ const readings: Record<
   bounced: { yes: 'bounced', no: null, time: 'bounced', other: 'bounced' },
   complained: { yes: 'complained', no: null, time: 'complained', other: 'complained' },
   opted_out: { yes: 'unsubscribed', no: null, time: 'unsubscribed', other: 'unsubscribed' },
-  opted_in_at: { yes: null, no: null, time: null, other: null },
+  // Also of headings such as `Consent on file`.
+  opted_in_at: { yes: null, no: 'unsubscribed', time: null, other: null },
 };
 
 const wordsOf = (kind: ConsentKind): ReadonlyMap<string, ConsentState> => {
@@ -90,15 +91,18 @@ function readAnyWord(kind: ConsentKind, word: string): ConsentState | null | und
   const reading = readings[kind];
   // A tick of a pen.
   if (yes.has(word) || (kind === 'inverse' && word === 'x')) return reading.yes;
-  if (no.has(word)) return reading.no;
+  // A time of 0 is none.
+  if (no.has(word)) return kind === 'opted_in_at' && word === '0' ? null : reading.no;
   const saysNothing = reading.other !== undefined || kind === 'inverse';
   return saysNothing && nothingSaid.has(word) ? null : undefined;
 }
 
 function readState(kind: ConsentKind, word: string, text: string): ConsentState | null | undefined {
   const { other } = readings[kind];
+  const phrase = () => PHRASES.find(([pattern]) => pattern.test(text))?.[1];
+  if (kind === 'opted_in_at') return phrase() === 'unsubscribed' ? 'unsubscribed' : null;
   if (other !== undefined) return other;
-  const state = wordsOf(kind).get(word) ?? PHRASES.find(([phrase]) => phrase.test(text))?.[1];
+  const state = wordsOf(kind).get(word) ?? phrase();
   // That a column of opt-outs has none is no consent.
   return kind === 'inverse' && state === 'subscribed' ? null : state;
 }

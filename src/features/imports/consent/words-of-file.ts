@@ -31,10 +31,17 @@ interface WordsOfFile {
 
 const isConsent = ({ use }: Column): boolean => use !== null && 'consent' in use;
 
-function collect(words: readonly (Words | undefined)[], { fields }: CsvRecord): void {
+/** Whether the cells of a record are where its columns are. Surplus cells come from a comma without quotation marks. */
+const isAligned = ({ fields }: CsvRecord, columns: number): boolean =>
+  fields.length <= columns || fields.slice(columns).every((text) => text.trim() === '');
+
+function collect(words: readonly (Words | undefined)[], record: CsvRecord): void {
+  if (!isAligned(record, words.length)) return;
   for (const [index, found] of words.entries()) {
-    const text = fields[index];
+    const text = record.fields[index];
     if (!found?.complete || text === undefined || text === '' || found.texts.has(text)) continue;
+    // A row with such a cell fails. It does not make data of a column whose other words are states.
+    if (record.garbled?.includes(index)) continue;
     if (found.texts.size < MAX_WORDS) found.texts.add(text);
     else found.complete = false;
   }
@@ -57,7 +64,8 @@ export async function readWords(
   const first: CsvRecord[] = [];
   for await (const { records } of readCsv(open, layout, body)) {
     for (const record of records) {
-      if (record.problem) continue;
+      // Rows with characters of another encoding are imported without these cells.
+      if (record.problem && record.problem !== 'invalid_encoding') continue;
       if (first.length < EXAMPLE_ROWS) first.push(record);
       collect(words, record);
     }

@@ -210,6 +210,9 @@ export const generalWords: WordTable = {
   ],
 };
 
+/** What follows a text that begins like a yes, and makes another state of it: `Opted in: no`, `Subscribed; bounced`. */
+const CONTRADICTED = /[\s:=;,|/(–-](?:no|n|false|0|off|not|never|stopped|expired|paused|blocked|removed)\b/i;
+
 /** How texts of several words begin, or what they contain, if no table has them as a whole. */
 export const PHRASES: readonly [RegExp, ConsentState][] = [
   [
@@ -218,6 +221,13 @@ export const PHRASES: readonly [RegExp, ConsentState][] = [
   ],
   [/^(?:not|never)[\s_-](?:yet[\s_-])?(?:subscribed|opted)/i, 'never_subscribed'],
   [/^(?:hard[\s_-]?)?bounced\b/i, 'bounced'],
+  [/^(?:yes|subscribed|opted[\s_-]?in)\b.*\b(?:complain|spam|abuse)/i, 'complained'],
+  [/^(?:yes|subscribed|opted[\s_-]?in)\b.*\b(?:bounced?|invalid|undeliverable)\b/i, 'bounced'],
+  [new RegExp(`^(?:yes|subscribed|opted[\\s_-]?in)\\b.*?${CONTRADICTED.source}`, 'i'), 'unsubscribed'],
+  [
+    /^(?:yes|subscribed|(?:(?:double|single)[\s_-]?)?opt(?:ed)?[\s_-]?in)\b.*\b(?:unconfirmed|unverified|pending|requested|awaiting|waiting)\b/i,
+    'pending',
+  ],
   [/^(?:subscribed|opted[\s_-]?in|double[\s_-]?opt[\s_-]?in|single[\s_-]?opt[\s_-]?in)\b/i, 'subscribed'],
   [/^no\b\s*[,:(–-]/i, 'unsubscribed'],
   [/^yes\b\s*[,:(–-]/i, 'subscribed'],

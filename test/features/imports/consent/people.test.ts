@@ -244,6 +244,32 @@ describe('a column that may be about subscriptions', () => {
     expect(await people('data as is')).toEqual({ a: { Status: 'active' }, b: { Status: 'gold' } });
   });
 
+  it('has its words also in rows whose other cells cannot be read', async () => {
+    const name = Buffer.from([0x4d, 0xfc, 0xff, 0x6c]);
+    const row = (text: string) => Buffer.concat([Buffer.from(text), name, Buffer.from('\n')]);
+    const file = Buffer.concat([
+      Buffer.from('Email,Status,First Name\n'),
+      row('no@a.test,unsubscribed,'),
+      row('yes@a.test,subscribed,'),
+    ]);
+    await importFile(api, { file, options: { encoding: 'utf-8' } });
+    expect([await people(), await isOut('no@a.test')]).toEqual([{ no: false, yes: true }, true]);
+  });
+
+  it('is no data because of the cells of rows that are out of line or cannot be read', async () => {
+    const file = Buffer.concat([
+      Buffer.from('Email,Last Name,Status\nno@a.test,Doe,unsubscribed\nyes@a.test,Roe,subscribed\n'),
+      Buffer.from('long@a.test,Doe, John,subscribed\nodd@a.test,Moe,unsub'),
+      Buffer.from([0xff, 0xfe, 0x0a]),
+    ]);
+    const done = await importFile(api, { file, options: { encoding: 'utf-8' } });
+    expect(done.errors).toMatchObject([
+      { row: 4, code: 'too_many_columns' },
+      { row: 5, code: 'invalid_encoding' },
+    ]);
+    expect([await people(), await isOut('no@a.test')]).toEqual([{ no: false, yes: true }, true]);
+  });
+
   it('does not override subscribe: false by a yes under an ambiguous heading', async () => {
     await imported('Email,Status\na@a.test,active\nb@a.test,unsubscribed\n', { subscribe: false });
     expect(await people()).toEqual({ a: false, b: false });

@@ -155,6 +155,50 @@ describe('a column of', () => {
   });
 });
 
+it.each<[heading: string, cell: string, means: ReturnType<typeof read>]>([
+  // What a heading says besides does not make a no disappear.
+  ['Text Message Opt Out', 'yes', ['phone', 'unsubscribed']],
+  ['Opt out - text messages', '1', ['phone', 'unsubscribed']],
+  ['Email Address Opt Out', 'true', ['email', 'unsubscribed']],
+  ['Unsubscribed from product updates', 'yes', ['all', 'unsubscribed']],
+  ['Email Preferences Opt Out', 'Yes', ['email', 'unsubscribed']],
+  ['Opted out since', '2024-01-31', ['all', 'unsubscribed']],
+  // `on` and `at` are not always those of a time.
+  ['Consent on file', 'no', ['all', 'unsubscribed']],
+  ['Consent on file', 'yes', ['all', null]],
+  ['Opted in at checkout', 'false', ['all', 'unsubscribed']],
+  ['Opt-in date', '0', ['all', null]],
+  ['Opt-in date', 'unsubscribed', ['all', 'unsubscribed']],
+  // A yes to a no.
+  ['Not subscribed', 'yes', ['all', 'unsubscribed']],
+  ['Consent refused', 'yes', ['all', 'unsubscribed']],
+  ['No consent', 'yes', ['all', 'unsubscribed']],
+  ['Cannot be emailed', 'yes', ['email', 'unsubscribed']],
+  ['Email not allowed', 'yes', ['email', 'unsubscribed']],
+  ['Newsletter with exclusive offers', 'no', ['email', 'unsubscribed']],
+  ['No newsletter', 'x', ['email', 'unsubscribed']],
+  ['Keine Werbung', 'ja', ['all', 'unsubscribed']],
+  ['Ne pas contacter', 'oui', ['all', 'unsubscribed']],
+  ['DNE', 'Y', ['email', 'unsubscribed']],
+  ['Can we email you?', 'No', ['email', 'unsubscribed']],
+  ['Permission to contact', 'No', ['all', 'unsubscribed']],
+  ['Receive updates', 'No', ['all', 'unsubscribed']],
+  ['Keep me informed', 'No', ['all', 'unsubscribed']],
+  ['Werbung erlaubt', 'nein', ['all', 'unsubscribed']],
+  ['Nieuwsbrief', 'nee', ['email', 'unsubscribed']],
+  // Texts that begin like a yes.
+  ['Subscribed', 'Opted in: no', ['all', 'unsubscribed']],
+  ['Subscribed', 'Subscribed: false', ['all', 'unsubscribed']],
+  ['Subscribed', 'Subscribed; bounced', ['all', 'bounced']],
+  ['Subscribed', 'Subscribed (unconfirmed)', ['all', 'pending']],
+  ['Subscribed', 'Yes (bounced)', ['all', 'bounced']],
+  ['Subscribed', 'Subscribed 2024', ['all', 'subscribed']],
+  ['Unsubscribe link', 'https://a.test/', 'no consent'],
+  ['Opt Out Country', 'DE', 'no consent'],
+])('hears the no under %s: %s', (heading, cell, means) => {
+  expect(read(heading, cell)).toEqual(means);
+});
+
 describe('the words of an ambiguous column', () => {
   it.each<[tool: string, words: Record<string, ConsentState | null> | null]>([
     ['listmonk', { enabled: null, blocklisted: 'unsubscribed' }],
