@@ -25,6 +25,11 @@ export class CellError extends Error {
   }
 }
 
+/** A cell that could not be read, and without which its row was imported. */
+export interface CellWarning extends RowProblem {
+  column: string;
+}
+
 /** A cell that is not empty. */
 export interface Cell {
   text: string;
@@ -36,6 +41,19 @@ export interface Cell {
   isExported?: boolean;
 }
 export type Cells = Partial<Record<ColumnField, Cell>>;
+
+/** Reads a cell without which its row may be imported. @returns null if it cannot be read, which is added to the warnings */
+export function optional<Read>(warnings: CellWarning[], read: () => Read): Read | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof CellError)) throw error;
+    const { column } = error.problem;
+    if (column === null) throw error;
+    warnings.push({ ...error.problem, column });
+    return null;
+  }
+}
 
 /** NUL cannot be stored, and names must not contain other control characters. `data` may contain line breaks. */
 const UNSTORABLE = '\0';

@@ -1,7 +1,8 @@
 /** Stores the rows of imports that failed or were imported without some of their cells, up to a limit of each. */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ImportRecord } from './model.ts';
-import type { CellWarning, FailedRow, ImportRow } from './rows.ts';
+import type { CellWarning } from './cells.ts';
+import type { FailedRow, ImportRow } from './rows.ts';
 
 /** Bytes that a row takes besides its texts: for each text, and for the row. */
 const TEXT_BYTES = 4;

@@ -2,13 +2,14 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { SuppressionReason } from '../../delivery/consent/suppressions.ts';
 import { unguardCell } from '../../platform/csv/guard.ts';
 import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
-import { timeIn } from '../../platform/input/times.ts';
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';
 import type { BulkContact } from '../contacts/service.ts';
 import {
   type Cell,
   CellError,
   type Cells,
+  type CellWarning,
+  optional,
   readCountryCell,
   readEmailCell,
   readLine,
@@ -30,7 +31,7 @@ import type { ConsentState } from './consent/words.ts';
 import { readDataCell } from './data-cell.ts';
 import type { ImportRecord, Layout } from './model.ts';
 import type { ImportKind } from './schema.ts';
-import { readReason } from './suppressions/reason.ts';
+import { noSuppression, readSuppression, type RowSuppression } from './suppressions/read-suppression.ts';
 
 /** How the rows of a file are read. */
 export interface RowReading {
@@ -59,13 +60,8 @@ export const readingOf = (
   timezone: layout.timezone ?? null,
 });
 
-/** A cell that could not be read, and without which its row was imported. */
-export interface CellWarning extends RowProblem {
-  column: string;
-}
-
 /** A checked row of the file. */
-export interface ImportRow extends BulkContact {
+export interface ImportRow extends BulkContact, RowSuppression {
   /** Counted as in a spreadsheet. */
   number: number;
   /** Where the next row begins. */
@@ -74,13 +70,6 @@ export interface ImportRow extends BulkContact {
   fields: string[];
   /** What the row says about subscriptions. */
   consent: RowConsent;
-  reason: SuppressionReason;
-  /** Of a suppression: what the file says about it. */
-  diagnostic: string | null;
-  /** Of a suppression: false if it has ended, or if the file says that the address is none. */
-  active: boolean;
-  /** Of a suppression: when it ends, in ISO 8601; null if it is permanent. */
-  expiresAt: string | null;
   /** The cells that were left out, in the order in which they were read. */
   warnings: readonly CellWarning[];
 }
@@ -100,28 +89,8 @@ const recordProblems: Record<RecordProblem, string> = {
   invalid_encoding: 'the record has characters that are not in the encoding of the file',
 };
 
-/** Words for an active suppression, and for one that has ended. */
-const yes = ['true', 'yes', 'y', '1', 'on', 'active'];
-const no = ['false', 'no', 'n', '0', 'off', 'inactive'];
-const words = new Map([
-  ...yes.map((word) => [word, true] as const),
-  ...no.map((word) => [word, false] as const),
-]);
-
 const MAX_NAME = 255;
 const MAX_SOURCE = 100;
-/** Reads a cell without which its row may be imported. @returns null if it cannot be read, which is added to the warnings */
-function optional<Read>(warnings: CellWarning[], read: () => Read): Read | null {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof CellError)) throw error;
-    const { column } = error.problem;
-    if (column === null) throw error;
-    warnings.push({ ...error.problem, column });
-    return null;
-  }
-}
 
 interface Spread {
   cells: Cells;
@@ -158,22 +127,26 @@ function spread(
 ): Spread {
   const cells: Cells = {};
   const consent: ConsentCell[] = [];
+  const { fields, garbled } = record;
   let data: BulkContact['data'] = null;
-  for (const [index, raw] of record.fields.entries()) {
+  // Every cell of a file passes here.
+  for (let index = 0; index < fields.length; index += 1) {
+    const raw = fields[index] as string;
     const column = columns[index];
     if (!column) {
       if (raw.trim() === '') continue;
       throw new CellError('too_many_columns', `the row has more than ${columns.length} columns`, null);
     }
-    if (column.use === null) continue;
+    const { name, use } = column;
+    if (use === null) continue;
     const text = unguardCell(raw).trim();
     if (text === '') continue;
-    const { name, use } = column;
-    const cell: Cell = { text, column: name, isGarbled: record.garbled?.includes(index) ?? false };
+    const isGarbled = garbled !== undefined && garbled.includes(index);
     if ('field' in use) {
-      cells[use.field] = use.typed ? { ...cell, isExported: true } : cell;
+      cells[use.field] = { text, column: name, isGarbled, isExported: use.typed === true };
       continue;
     }
+    const cell: Cell = { text, column: name, isGarbled };
     if ('consent' in use) {
       // Never left out: a person who said no would get mail.
       requireReadable(cell);
@@ -200,49 +173,6 @@ function consentOf(
   const { column, text } = read.unknown;
   const message = `${column} must say whether the person is subscribed, in words such as yes and no, not "${text.slice(0, 100)}"`;
   throw new CellError('invalid_subscribed', message, column);
-}
-
-/**
- * Reads whether a suppression is active, and when it ends. What cannot be read does not keep the suppression away: it
- * is active, or permanent.
- */
-function readEnd(
-  { active, expires_at: end }: Cells,
-  timezone: string | null,
-  warnings: CellWarning[],
-): Pick<ImportRow, 'active' | 'expiresAt'> {
-  const isActive = active === undefined || words.get(active.text.toLowerCase());
-  if (isActive === undefined) {
-    const column = active?.column ?? '';
-    warnings.push({ code: 'invalid_active', message: `${column} must be true or false`, column });
-  }
-  const ends = isActive !== false;
-  if (!end) return { active: ends, expiresAt: null };
-  const at = timeIn(end.text, timezone ?? 'UTC');
-  if (!at) {
-    const message = `${end.column} must be a time such as 2026-01-31T12:00:00Z`;
-    warnings.push({ code: 'invalid_time', message, column: end.column });
-    return { active: ends, expiresAt: null };
-  }
-  return { active: ends && at.getTime() > Date.now(), expiresAt: at.toISOString() };
-}
-
-type Suppression = Pick<ImportRow, 'reason' | 'diagnostic' | 'active' | 'expiresAt'>;
-
-/** Of rows of contacts. */
-const noSuppression: Suppression = { reason: 'manual', diagnostic: null, active: true, expiresAt: null };
-
-/** What a row says about a suppression. */
-function readSuppression(
-  cells: Cells,
-  { reason: ofFile, timezone }: Pick<RowReading, 'reason' | 'timezone'>,
-  warnings: CellWarning[],
-): Suppression {
-  const { reason, diagnostic, isSuppressed } = optional(warnings, () =>
-    readReason(cells, ofFile, (problem) => warnings.push(problem)),
-  ) ?? { reason: ofFile ?? 'manual', diagnostic: null, isSuppressed: true };
-  const { active, expiresAt } = readEnd(cells, timezone, warnings);
-  return { reason, diagnostic, active: active && isSuppressed, expiresAt };
 }
 
 /**
@@ -273,7 +203,7 @@ function check(record: CsvRecord, reading: RowReading): ImportRow {
   const warnings: CellWarning[] = [];
   const { cells, consent: said, data } = spread(record, reading, warnings);
   const countryCode = optional(warnings, () => readCountryCell(cells.country_code));
-  const addresses = readAddresses(cells, countryCode ?? country, warnings);
+  const { email, phone } = readAddresses(cells, countryCode ?? country, warnings);
   if (data && Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES) {
     throw new CellError(
       'data_too_large',
@@ -282,11 +212,14 @@ function check(record: CsvRecord, reading: RowReading): ImportRow {
     );
   }
   const consent = consentOf(said, reading);
+  const suppression = kind === 'suppressions' ? readSuppression(cells, reading, warnings) : noSuppression;
+  const { reason, diagnostic, active, expiresAt } = suppression;
   return {
     number: record.row,
     next: record.next,
     fields: record.fields,
-    ...addresses,
+    email,
+    phone,
     firstName: optional(warnings, () => readLine(cells.first_name, MAX_NAME)),
     lastName: optional(warnings, () => readLine(cells.last_name, MAX_NAME)),
     countryCode,
@@ -295,7 +228,10 @@ function check(record: CsvRecord, reading: RowReading): ImportRow {
     subscribed: { email: subscribes(consent.email), phone: subscribes(consent.phone) },
     optedInAt: { email: consent.email.optedInAt, phone: consent.phone.optedInAt },
     data,
-    ...(kind === 'suppressions' ? readSuppression(cells, reading, warnings) : noSuppression),
+    reason,
+    diagnostic,
+    active,
+    expiresAt,
     warnings,
   };
 }
