@@ -24,6 +24,8 @@ export interface Column {
   use: ColumnUse;
   /** Why the column is ignored, or is data although its heading seems to be about subscriptions. */
   because?: string;
+  /** Whether some of its words nevertheless say that people must not get mail. */
+  saysNo?: true;
   /** What the words of a column about subscriptions mean, a few of them. */
   words?: Record<string, ConsentState | null> | undefined;
 }

@@ -66,6 +66,19 @@ function leftOutWarnings({ warnings_left_out: count }: ListedImport): ImportErro
   return [{ row: null, column: null, code: 'warnings_left_out', message }];
 }
 
+/** The entries about columns that became data although some of their words say no. */
+const columnWarnings = ({ layout }: ImportRecord): ImportError[] =>
+  ofThisVersion(layout?.columns ?? [])
+    .filter(({ saysNo }) => saysNo)
+    .map(({ name, because }) => ({
+      row: null,
+      column: name,
+      code: 'unread_consent',
+      message:
+        `the column "${name}" may say who wants no mail, but ${because}. To read it, give the meanings of its words in ` +
+        `options.mapping`,
+    }));
+
 /** What is reported of the rows of an import. */
 export interface RowReports {
   /** The first errors of rows. */
@@ -94,7 +107,7 @@ export function presentImport(
     failed_count: row.failed_count,
     columns: 'layout' in row ? presentColumns(row) : null,
     warning_count: row.warning_count,
-    warnings: [...leftOutWarnings(row), ...warnings],
+    warnings: [...('layout' in row ? columnWarnings(row) : []), ...leftOutWarnings(row), ...warnings],
     encoding: row.encoding && { samples: [], ...row.encoding },
     errors: [...fileErrors(row), ...leftOutErrors(row), ...errors],
     errors_url:

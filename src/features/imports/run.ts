@@ -17,7 +17,7 @@ import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { type Chunk, type ChunkDeps, isFailed } from './chunk.ts';
 import { commitRows, isHopeless } from './commit.ts';
-import { hasAddressColumn, missingColumns, readColumns } from './columns.ts';
+import { readColumns } from './columns.ts';
 import { decideConsent, readWords } from './consent/words-of-file.ts';
 import { examplesOf, samplesOf } from './examples.ts';
 import { importEvents } from './events.ts';
@@ -33,6 +33,7 @@ import { beginImport, wakeWaiting } from './places.ts';
 import { processedRows } from './presenter.ts';
 import { reasonOfFile } from './suppressions/reason.ts';
 import { chunkRows, readChunks } from './read-chunks.ts';
+import { refusalOf } from './refusals.ts';
 import { readingOf } from './rows.ts';
 import { MissingFile, openStored } from './stored-file.ts';
 import { stopsMailOf } from './withdrawals.ts';
@@ -166,18 +167,7 @@ async function decideColumns(
     examples,
     keys: [...keys, ...more],
   });
-  const [missing] = missingColumns(header, mapping);
-  if (missing !== undefined) {
-    return {
-      code: 'unknown_column',
-      message: `options.mapping names ${missing}, which is no column of the file`,
-    };
-  }
-  if (!hasAddressColumn(columns)) {
-    const message = 'the file has no column of email addresses or phone numbers; name one in options.mapping';
-    return { code: 'no_address_column', message };
-  }
-  return unknown && { code: 'unknown_consent_words', message: unknown.message };
+  return refusalOf(row, header, columns, unknown);
 }
 
 /** Detects the format of the file, counts its rows and decides how its columns are read, or fails the import. */

@@ -144,6 +144,21 @@ export function readConsentCell(use: ConsentUse, text: string, timezone = 'UTC')
 /** The letters of The Newsletter Plugin, which are too short to mean anything under another heading. */
 const LETTERS = /^[a-z]$/;
 
+/** Words that are about nothing else than subscriptions, whatever the heading says. */
+const OF_SUBSCRIPTIONS = new RegExp(
+  [
+    'unsub|subscri|opt(?:ed)?(?:in|out)|blocklist|blacklist|suppress|bounce|cleaned|complain|spam|abgemeldet|abbestellt|abonn',
+    'inscri|suscri|iscri|afgemeld|aangemeld|uitgeschreven|wypisan|подпис|отпис|配信|購読|订阅|退订|訂閱|구독',
+  ].join('|'),
+);
+const speaksOfSubscription = (word: string): boolean => OF_SUBSCRIPTIONS.test(word);
+
+/** Whether a word, under any heading, means that a person must not get mail. @param word as {@link simplified} */
+export function saysNo(word: string): boolean {
+  const state = anyTool.get(word);
+  return speaksOfSubscription(word) && state !== undefined && state !== 'subscribed';
+}
+
 /**
  * Decides what the words of a column with an ambiguous heading mean.
  * @param words all words of the column, as {@link simplified}, without blank ones
@@ -156,7 +171,9 @@ export function fitTool(
 ): Readonly<Record<string, ConsentState | null>> | null {
   if (words.length === 0) return null;
   if (simplified(heading) !== 'status' && words.some((word) => LETTERS.test(word))) return null;
-  const fitting = Object.values(toolWords).filter((table) => {
+  const tables = Object.values(toolWords);
+  if (words.some(speaksOfSubscription)) tables.push(generalWords);
+  const fitting = tables.filter((table) => {
     const states = stateByWord([table]);
     return words.every((word) => states.has(word));
   });

@@ -4,7 +4,7 @@ import type { CsvPosition, CsvRecord } from '../../../platform/csv/scanner.ts';
 import { type Column, ERROR_COLUMN } from '../columns.ts';
 import type { Layout } from '../model.ts';
 import { consentFields } from '../schema.ts';
-import { fitTool, isBlank, readConsentCell } from './read-word.ts';
+import { fitTool, isBlank, readConsentCell, saysNo } from './read-word.ts';
 import { type ConsentState, simplified } from './words.ts';
 
 /** Maximum number of different cells of a column that are looked at. Columns of states have a few. */
@@ -86,7 +86,8 @@ function decideAmbiguous(column: Column, found: Words): Column {
   const { name, use } = column;
   if (!use || !('consent' in use)) return column;
   const cells = cellsOf(found).filter((cell) => !isBlank(cell));
-  const words = found.complete ? fitTool(name, [...new Set(cells.map(simplified))]) : null;
+  const simple = [...new Set(cells.map(simplified))];
+  const words = found.complete ? fitTool(name, simple) : null;
   if (words) return { name, use: { consent: { ...use.consent, words } } };
   const asData: Column = { name, use: { data: use.data ?? name } };
   if (cells.length === 0) return asData;
@@ -94,6 +95,7 @@ function decideAmbiguous(column: Column, found: Words): Column {
   return {
     ...asData,
     because: `it is data, not a subscription status: no known tool has all of its words as states (${seen})`,
+    ...(simple.some(saysNo) ? { saysNo: true } : {}),
   };
 }
 

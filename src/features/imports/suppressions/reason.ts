@@ -8,6 +8,7 @@ import {
   reasonColumns,
   reasonHeadings,
   reasonsOfFiles,
+  suppressionLists,
   reasonWords,
   suppressionHeadings,
 } from './tables.ts';
@@ -69,6 +70,12 @@ export function suppressionFields(names: readonly string[]): (ColumnField | null
 export function reasonOfFile(names: readonly string[]): SuppressionReason | null {
   const present = new Set(names.map(simplified));
   return reasonsOfFiles.find(includesAll(present))?.reason ?? null;
+}
+
+/** Finds the service whose suppression list a file is, by headings that lists of contacts do not have. */
+export function suppressionListOf(names: readonly string[]): string | null {
+  const present = new Set(names.map(simplified));
+  return suppressionLists.find(includesAll(present))?.of ?? null;
 }
 
 /** A reply of a mail server: it begins with a code, or has an enhanced one (RFC 3463). */

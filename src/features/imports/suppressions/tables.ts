@@ -71,6 +71,19 @@ export const reasonsOfFiles: readonly { headings: readonly string[]; reason: Sup
   { headings: ['ip', 'email', 'created'], reason: 'complaint' },
 ];
 
+/**
+ * Headings of suppression lists that no list of contacts has. All of them must be there. Lists with a column about consent,
+ * such as those of Mailchimp and Postmark, are read as lists of contacts, too.
+ */
+export const suppressionLists: readonly { of: string; headings: readonly string[] }[] = [
+  { of: 'SendGrid', headings: ['email', 'reason', 'created'] },
+  { of: 'SendGrid', headings: ['ip', 'email', 'created'] },
+  { of: 'Mailgun', headings: ['address', 'code', 'error'] },
+  { of: 'Amazon SES', headings: ['emailaddress', 'reason', 'lastupdatetime'] },
+  { of: 'Mandrill', headings: ['email', 'reason', 'detail'] },
+  { of: 'SparkPost', headings: ['recipient', 'type', 'source', 'description'] },
+];
+
 /** What a word means: a reason, or that the address is not suppressed at all. */
 export type Meaning = SuppressionReason | 'none';
 

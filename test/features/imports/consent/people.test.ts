@@ -244,6 +244,27 @@ describe('a column that may be about subscriptions', () => {
     expect(await people('data as is')).toEqual({ a: { Status: 'active' }, b: { Status: 'gold' } });
   });
 
+  it('is read by words of subscriptions in other languages, and warns of a no that it does not read', async () => {
+    await imported('Email,Statut\nja@a.test,Abonné\nnein@a.test,Désabonné\n');
+    await imported('Email,Status\nyes@a.test,angemeldet\nno@a.test,abgemeldet\n');
+    expect(await people()).toEqual({ ja: true, nein: false, yes: true, no: false });
+    const { warnings } = await imported(
+      'Email,Status\na@b.test,active\nc@b.test,unsubscribed\nd@b.test,VIP\n',
+    );
+    expect(warnings).toEqual([
+      expect.objectContaining({ row: null, column: 'Status', code: 'unread_consent' }),
+    ]);
+    expect((await imported('Email,Status\ne@b.test,paid\nf@b.test,refunded\n')).warnings).toEqual([]);
+  });
+
+  it('is missed in a suppression list of another service, which is no list of contacts', async () => {
+    const file = 'email,reason,created\na@b.test,550 5.1.1 no such user,1714557600\n';
+    expect(await imported(file)).toMatchObject({ status: 'failed', errors: [{ code: 'suppression_list' }] });
+    expect(await people()).toEqual({});
+    await imported(file, { status: 'bounced' });
+    expect(await people()).toEqual({ a: false });
+  });
+
   it('has its words also in rows whose other cells cannot be read', async () => {
     const name = Buffer.from([0x4d, 0xfc, 0xff, 0x6c]);
     const row = (text: string) => Buffer.concat([Buffer.from(text), name, Buffer.from('\n')]);
