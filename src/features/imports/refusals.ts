@@ -13,14 +13,13 @@ interface Refusal {
 function refusedList({ resource, options }: ImportRecord, header: readonly string[]): Refusal | null {
   if (resource !== 'contacts' || options.status || Object.keys(options.mapping).length > 0) return null;
   const service = suppressionListOf(header);
-  return (
-    service && {
-      code: 'suppression_list',
-      message:
-        `the file seems to be a suppression list of ${service}: import it with the resource suppressions, or say in ` +
-        `options.status what all of its people are, or name the columns in options.mapping`,
-    }
-  );
+  if (service === null) return null;
+  return {
+    code: 'suppression_list',
+    message:
+      `the file seems to be a suppression list of ${service}: import it with the resource suppressions, or say in ` +
+      `options.status what all of its people are, or name the columns in options.mapping`,
+  };
 }
 
 /**
