@@ -35,8 +35,12 @@ const isConsent = ({ use }: Column): boolean => use !== null && 'consent' in use
 const isAligned = ({ fields }: CsvRecord, columns: number): boolean =>
   fields.length <= columns || fields.slice(columns).every((text) => text.trim() === '');
 
+/** Whether a record is the header again, as in files that are put together from several. */
+const isHeader = ({ fields }: CsvRecord, columns: readonly Column[]): boolean =>
+  fields.length === columns.length &&
+  fields.every((text, index) => unguardCell(text).trim() === columns[index]?.name);
+
 function collect(words: readonly (Words | undefined)[], record: CsvRecord): void {
-  if (!isAligned(record, words.length)) return;
   for (const [index, found] of words.entries()) {
     const text = record.fields[index];
     if (!found?.complete || text === undefined || text === '' || found.texts.has(text)) continue;
@@ -67,7 +71,8 @@ export async function readWords(
       // Rows with characters of another encoding are imported without these cells.
       if (record.problem && record.problem !== 'invalid_encoding') continue;
       if (first.length < EXAMPLE_ROWS) first.push(record);
-      collect(words, record);
+      // Such rows fail, and do not decide what a column is.
+      if (isAligned(record, words.length) && !isHeader(record, layout.columns)) collect(words, record);
     }
     progress();
     const isEnough = first.length === EXAMPLE_ROWS && words.every((found) => !found?.complete);

@@ -291,6 +291,11 @@ describe('a column that may be about subscriptions', () => {
     expect([await people(), await isOut('no@a.test')]).toEqual([{ no: false, yes: true }, true]);
   });
 
+  it('is no data because the header is repeated in the file', async () => {
+    await imported('Email,Status\nno@a.test,unsubscribed\nEmail,Status\nyes@a.test,subscribed\n');
+    expect([await people(), await isOut('no@a.test')]).toEqual([{ no: false, yes: true }, true]);
+  });
+
   it('does not override subscribe: false by a yes under an ambiguous heading', async () => {
     await imported('Email,Status\na@a.test,active\nb@a.test,unsubscribed\n', { subscribe: false });
     expect(await people()).toEqual({ a: false, b: false });
