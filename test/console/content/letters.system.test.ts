@@ -68,6 +68,8 @@ async function clickAtEnd(): Promise<void> {
   const { width, height } = (await last.boundingBox()) ?? { width: 0, height: 0 };
   await last.click({ position: { x: width - 4, y: height - 4 } });
   await page.keyboard.press('Control+End');
+  // The editor learns of a moved cursor by an event, which a busy browser sends after the next key is pressed.
+  await page.evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`);
 }
 
 const preview = () => page.frameLocator('iframe[title="Preview of the letter"]');
