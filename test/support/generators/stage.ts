@@ -102,7 +102,11 @@ const generatorOf: Record<GeneratorName, (place: Place) => Promise<string>> = {
     // The content types of files, which the generator does not know. It knows those of JSON.
     const config = {
       post_hooks: [],
-      content_type_overrides: { 'application/yaml': 'text/plain', '*/*': 'application/octet-stream' },
+      content_type_overrides: {
+        'application/yaml': 'text/plain',
+        'message/rfc822': 'application/octet-stream',
+        '*/*': 'application/octet-stream',
+      },
     };
     await writeFile(join(place.folder, 'config.json'), JSON.stringify(config));
     const options = ['--path', place.document, '--output-path', 'client', '--meta', 'none'];
