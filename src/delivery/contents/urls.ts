@@ -24,7 +24,7 @@ const hasScheme = (beginning: string, kind: UrlKind): boolean =>
   WEB_LINK.test(beginning) || (kind === 'link' && OTHER_LINK.test(beginning));
 
 /**
- * Whether a URL is allowed: a web address or, for a link, also one of the other schemes or an anchor in the same email.
+ * Whether a URL is allowed: a web address. A link may also have another known scheme, or lead to a place in the same email.
  * @param url with HTML entities decoded
  */
 export function isAllowedUrl(url: string, kind: UrlKind): boolean {

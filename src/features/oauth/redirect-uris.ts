@@ -22,7 +22,7 @@ export interface RedirectTarget {
 }
 
 /**
- * Schemes that browsers handle themselves, or hand to a program that is no client of ours: none of them is a mistake
+ * Schemes that browsers handle themselves, or hand to another program, which is no client: none of them is a mistake
  * of a native program.
  */
 const FOREIGN_SCHEMES = new Set(

@@ -8,7 +8,7 @@ const DAY_FIRST = /^(\d{1,2})\.(\d{1,2})\.(\d{4})(?=[ ,T]|$),?/;
 const COMPACT = /^(\d{8})T?(\d{6})(?=Z?$)/;
 /**
  * What is a time, although its day is unknown: `01/02/2024` means two days, and names of months are in many languages.
- * That there is one says enough: somebody opted in or out.
+ * It still shows that the person opted in or out.
  */
 const SOME_TIME =
   /^\d{1,4}[/-]\d{1,2}[/-]\d{2,4}(?:[ ,T]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:[ap]\.?m\.?)?)?$|^(?=.*\d{4})(?=.*\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b)[\p{L}\d ,.:+-]+$/iu;

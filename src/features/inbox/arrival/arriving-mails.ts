@@ -18,7 +18,7 @@ export interface ArrivingMail {
   inbox_address: string;
   inbox_address_key: string;
   create_contacts: boolean;
-  /** The message of ours at whose return path it arrived. */
+  /** The sent message at whose return path it arrived. */
   message_id: number | null;
   internet_id: string | null;
   reference_ids: string[];
