@@ -69,6 +69,19 @@ const MAX_NAME = 64;
 
 const isSpace = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
+/**
+ * Finds where the value of an attribute begins, which the tokenizer does not say.
+ * @param nameEnd where its name ends
+ * @param quoted whether the value is in quotation marks, which are no part of it
+ */
+export function valueStartIn(html: string, nameEnd: number, quoted: boolean): number {
+  let at = nameEnd;
+  while (isSpace(html.charCodeAt(at))) at += 1;
+  at += 1;
+  while (isSpace(html.charCodeAt(at))) at += 1;
+  return quoted ? at + 1 : at;
+}
+
 function kindOf(attribute: string): 'link' | 'image' | null {
   if (LINKS.has(attribute)) return 'link';
   return IMAGES.has(attribute) ? 'image' : null;
@@ -135,7 +148,7 @@ class Scanner implements TokenizerCallbacks, HtmlScan {
     const attribute = {
       name: this.#name,
       quoted,
-      start: this.#valueStart(quoted) + this.#shift,
+      start: valueStartIn(this.#html, this.#nameEnd, quoted) + this.#shift,
       end: (quoted ? end - 1 : end) + this.#shift,
     };
     this.#tag.attributes.push(attribute);
@@ -218,14 +231,6 @@ class Scanner implements TokenizerCallbacks, HtmlScan {
 
   #nameOf(start: number, end: number): string {
     return end - start > MAX_NAME ? '' : this.#html.slice(start, end).toLowerCase();
-  }
-
-  #valueStart(quoted: boolean): number {
-    let at = this.#nameEnd;
-    while (isSpace(this.#html.charCodeAt(at))) at += 1;
-    at += 1;
-    while (isSpace(this.#html.charCodeAt(at))) at += 1;
-    return quoted ? at + 1 : at;
   }
 }
 

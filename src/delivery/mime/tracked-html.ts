@@ -1,5 +1,6 @@
 /** Finds the places for tracking tokens in HTML. Everything else stays unchanged, byte for byte. */
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { valueStartIn } from './html-scan.ts';
 
 /** How the links of a content are rewritten. Plain data, because a thread may prepare the content. */
 export interface LinkTracking {
@@ -57,8 +58,6 @@ export interface Href {
   /** Whether the attribute `data-no-track` prevents rewriting. */
   optedOut: boolean;
 }
-
-const isSpace = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
 /** Finds the links of `<a>` and `<area>`, and where a pixel can be inserted. */
 export class LinkFinder implements TokenizerCallbacks {
@@ -122,7 +121,11 @@ export class LinkFinder implements TokenizerCallbacks {
     if (quote === QuoteType.NoValue) this.#href = { start: end, end, value: '' };
     else {
       const quoted = quote !== QuoteType.Unquoted;
-      this.#href = { start: this.#valueStart(quoted), end: quoted ? end - 1 : end, value: this.#value };
+      this.#href = {
+        start: valueStartIn(this.#html, this.#nameEnd, quoted),
+        end: quoted ? end - 1 : end,
+        value: this.#value,
+      };
     }
   }
 
@@ -178,14 +181,6 @@ export class LinkFinder implements TokenizerCallbacks {
 
   #nameOf(start: number, end: number): string {
     return end - start > LONGEST_NAME ? '' : this.#html.slice(start, end).toLowerCase();
-  }
-
-  #valueStart(quoted: boolean): number {
-    let at = this.#nameEnd;
-    while (isSpace(this.#html.charCodeAt(at))) at += 1;
-    at += 1;
-    while (isSpace(this.#html.charCodeAt(at))) at += 1;
-    return quoted ? at + 1 : at;
   }
 }
 
