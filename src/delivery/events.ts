@@ -9,8 +9,7 @@ import {
   type PublishedEvent,
 } from '../platform/events/define.ts';
 import { byStrangers } from '../platform/openapi/strangers-texts.ts';
-import { type Bounce, type Channel, messageClasses } from './message.ts';
-import type { MessageEventType } from './send/record/outcomes.ts';
+import { type Bounce, type Channel, messageClasses, type MessageEventType } from './message.ts';
 
 /** Fields in the data of every event about an email. */
 export const emailFields = {

@@ -104,3 +104,7 @@ export interface Bounce {
   /** The remote server's reply, at most 500 characters. */
   diagnostic: string;
 }
+
+/** What happened to a message, as `message_events` and the events of `events.ts` name it. */
+export type MessageEventType =
+  'sent' | 'delivered' | 'bounced' | 'complained' | 'deferred' | 'failed' | 'unknown';

@@ -3,7 +3,7 @@ import { messageClasses } from '../../src/delivery/message.ts';
 import { claimBlock } from '../../src/delivery/blocks/claim-blocks.ts';
 import type { DeliveryFact } from '../../src/delivery/facts/delivery-fact.ts';
 import { recordFacts } from '../../src/delivery/facts/facts.ts';
-import type { HandOverOutcome } from '../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../src/delivery/hand-over-outcome.ts';
 import { claimBacklog } from '../../src/delivery/send/claim/claim.ts';
 import { recoverDeadSender } from '../../src/delivery/send/dead-process.ts';
 import { intendBatch } from '../../src/delivery/send/intend/batch.ts';

@@ -1,5 +1,5 @@
 /** Plain messages that are handed over and then recorded, in either way, with all that a record stores. */
-import type { HandOverOutcome } from '../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../src/delivery/hand-over-outcome.ts';
 import { takePlainMessages } from '../../src/delivery/send/claim/take.ts';
 import type { BatchMessage } from '../../src/delivery/send/intend/batch.ts';
 import { outcomeRecords } from '../../src/delivery/send/record/outcomes.ts';

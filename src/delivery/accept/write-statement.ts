@@ -4,7 +4,8 @@ import type { AppError } from '../../errors.ts';
 import { defineStatement } from '../../platform/db/statements.ts';
 import { DEFAULT_PROVIDER } from '../backlog.ts';
 import { contentBytesSql, contentWeightSql } from '../contents/content-weight.ts';
-import { acceptRules, settingIn } from '../limits/authority.ts';
+import { acceptRules } from '../limits/authority.ts';
+import { settingIn } from '../sql-parts.ts';
 import type { AcceptRule } from '../limits/limit.ts';
 import { paidBySegmentSql } from '../money/units.ts';
 import {

@@ -2,7 +2,8 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { defineStatement } from '../../platform/db/statements.ts';
 import { MAX_SEGMENTS } from '../money/sms-segments.ts';
-import { furtherCtes, type LimitSettings, settingIn } from '../limits/authority.ts';
+import type { LimitSettings } from '../limits/authority.ts';
+import { furtherCtes, settingIn } from '../sql-parts.ts';
 import { figuresCtes } from '../limits/claim-decision.ts';
 import { raiseMonthsSql } from '../limits/money.ts';
 import { byUnitSql } from '../money/units.ts';

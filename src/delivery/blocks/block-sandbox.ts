@@ -1,6 +1,7 @@
 /** What a claimed block reserves from the sandbox's cap. */
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type LimitSettings, settingIn } from '../limits/authority.ts';
+import type { LimitSettings } from '../limits/authority.ts';
+import { settingIn } from '../sql-parts.ts';
 import { SANDBOX_MONTH, sandboxCap } from '../limits/sandbox-cap.ts';
 
 /** What a block reserved in an earlier month. */

@@ -9,7 +9,8 @@ import { defineStatement, type PreparedStatement } from '../../platform/db/state
 import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
 import { leaveQueueSql } from '../effects/leave-queue.ts';
 import { isIntendedSql } from '../send/intend/open-intents.ts';
-import { furtherCtes, giveBackCtes, limits } from '../limits/authority.ts';
+import { giveBackCtes, limits } from '../limits/authority.ts';
+import { furtherCtes } from '../sql-parts.ts';
 import { returnSandboxCtes } from '../limits/block-limits.ts';
 import { type Channel, messageClasses } from '../message.ts';
 

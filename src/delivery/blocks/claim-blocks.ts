@@ -3,15 +3,16 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { defineStatement } from '../../platform/db/statements.ts';
 import { BLOCKS_CLASS } from '../backlog.ts';
-import { furtherCtes, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
+import type { Limits, LimitSettings } from '../limits/authority.ts';
+import { furtherCtes, settingIn } from '../sql-parts.ts';
 import { blockLimits } from '../limits/block-limits.ts';
 import { figuresCtes } from '../limits/claim-decision.ts';
 import { SANDBOX_MONTH } from '../limits/sandbox-cap.ts';
 import { isPaidByMessage } from '../money/units.ts';
-import { ACCOUNT_LOCK, type Claim } from '../send/claim/claim.ts';
+import { ACCOUNT_LOCK, type BlockClaim, type Claim } from '../send/claim/claims.ts';
 import { blockPriceCtes, blockPricesSql, priceTexts, restPrices, type TextPrices } from './block-prices.ts';
 import { takeSandbox } from './block-sandbox.ts';
-import { type BlockClaim, endBlockClaim } from './claimed-blocks.ts';
+import { endBlockClaim } from './claimed-blocks.ts';
 import {
   type BlocksRequest,
   hasPlaces,

@@ -3,14 +3,7 @@ import type { Logger } from 'pino';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { defineStatement } from '../../platform/db/statements.ts';
 import { hasOpenSql, returnedPricesSql, returnPlacesSql } from './campaign-blocks.ts';
-import type { Claim } from '../send/claim/claim.ts';
-
-/** Identifies the claim of a campaign's block. If the block is claimed again, the epoch is higher. */
-export interface BlockClaim {
-  campaignId: number;
-  n: number;
-  epoch: number;
-}
+import type { BlockClaim, Claim } from '../send/claim/claims.ts';
 
 /**
  * SQL: ends the claim of a block. If the block has no open recipients, it is closed, and unused places return to the

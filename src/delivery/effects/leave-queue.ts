@@ -1,11 +1,6 @@
 import { isChannelSql } from '../channels/index.ts';
-import {
-  captureCtes,
-  furtherCtes,
-  giveBackCtes,
-  type Limits,
-  reservationColumns,
-} from '../limits/authority.ts';
+import { captureCtes, giveBackCtes, type Limits, reservationColumns } from '../limits/authority.ts';
+import { furtherCtes } from '../sql-parts.ts';
 import { countUsageSql } from '../money/usage.ts';
 
 /** What the messages that leave the queue are charged, in a statement for accounts that pay. */

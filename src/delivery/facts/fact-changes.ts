@@ -2,8 +2,13 @@ import { recipientKey } from '../addresses/recipient.ts';
 import { clipText } from './bounces.ts';
 import type { EmailEventSource } from '../events.ts';
 import type { DeliveryFact } from './delivery-fact.ts';
-import { type Bounce, type MessageStatus, openStatuses, transitions } from '../message.ts';
-import type { MessageEventType } from '../send/record/outcomes.ts';
+import {
+  type Bounce,
+  type MessageEventType,
+  type MessageStatus,
+  openStatuses,
+  transitions,
+} from '../message.ts';
 import type { SuppressionReason } from '../consent/suppressions.ts';
 
 /** A message as stored in the database, with its row locked. */

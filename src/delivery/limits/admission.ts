@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { acceptRules, type LimitSettings, settingIn } from './authority.ts';
+import { acceptRules, type LimitSettings } from './authority.ts';
+import { settingIn } from '../sql-parts.ts';
 import type { AcceptRule, CountedMessage } from './limit.ts';
 
 /**

@@ -8,7 +8,8 @@ import { domainDeleted } from './domain-deleted.ts';
 import { domainUnverified } from './domain-unverified.ts';
 import { expired } from './expired.ts';
 import { gone } from './gone.ts';
-import type { AcceptRule, CountedMessage, Cte, Limit, Setting } from './limit.ts';
+import type { AcceptRule, CountedMessage, Limit } from './limit.ts';
+import type { Cte } from '../sql-parts.ts';
 import { pacing } from './pacing.ts';
 import { sandboxCap } from './sandbox-cap.ts';
 import { spendCap, spendCapEnd } from './spend-cap.ts';
@@ -87,18 +88,6 @@ export type LimitSettings = Readonly<Record<string, number>>;
 
 export function limitSettings(config: Config): LimitSettings {
   return Object.assign({}, ...(limits as Limits).map(({ settings }) => settings?.(config))) as LimitSettings;
-}
-
-/** @param json SQL: {@link LimitSettings} as jsonb */
-export function settingIn(json: string): Setting {
-  return (name) => `(${json} ->> '${name}')::int`;
-}
-
-/** SQL: expressions of a `with` clause, each after a comma. */
-export function furtherCtes(ctes: readonly Cte[]): string {
-  return ctes
-    .map(({ name, sql, materialized }) => `, ${name} as ${materialized ? 'materialized ' : ''}(${sql}\n  )`)
-    .join('');
 }
 
 /**

@@ -1,7 +1,8 @@
 /** The limits as they apply to blocks of campaigns. Two of them differ from the limits for messages in the queue. */
 import { type HoldReason, holdReasons, limits, type Limits } from './authority.ts';
 import { domainUnverified } from './domain-unverified.ts';
-import type { Cte, Limit } from './limit.ts';
+import type { Limit } from './limit.ts';
+import type { Cte } from '../sql-parts.ts';
 import { SANDBOX_MONTH, sandboxCap } from './sandbox-cap.ts';
 
 /**

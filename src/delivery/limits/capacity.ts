@@ -1,13 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { balanceSql } from '../money/wallet.ts';
-import {
-  type FiguresName,
-  type LimitName,
-  limits,
-  type Limits,
-  type LimitSettings,
-  settingIn,
-} from './authority.ts';
+import { type FiguresName, type LimitName, limits, type Limits, type LimitSettings } from './authority.ts';
+import { settingIn } from '../sql-parts.ts';
 import type { AccountTier } from './tiers.ts';
 
 /** How much of a limit an account has used. */

@@ -1,6 +1,7 @@
 import { MESSAGE_LIFETIME } from '../message.ts';
 import { limits, type Limits } from './authority.ts';
-import type { ClaimRule, Cte, Limit, Setting } from './limit.ts';
+import type { ClaimRule, Limit } from './limit.ts';
+import type { Cte, Setting } from '../sql-parts.ts';
 
 type HoldRule = Extract<ClaimRule, { effect: 'hold' }>;
 

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type LimitSettings, settingIn } from './authority.ts';
+import type { LimitSettings } from './authority.ts';
+import { settingIn } from '../sql-parts.ts';
 import { paceSql } from './pacing.ts';
 import { TOMORROW, WARMING } from './warm-up.ts';
 

@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Channel, FailureCode } from '../message.ts';
+import type { Cte, Setting } from '../sql-parts.ts';
 
 /**
  * A limit on what may be sent. Each limit is one file in this folder and one line of the table in `authority.ts`; the
@@ -42,17 +43,6 @@ export interface Limit {
   readonly handOver?: HandOverRule;
   readonly reservation?: Reservation;
   readonly status?: StatusRule;
-}
-
-/** Returns SQL for the value of a setting, an integer. */
-export type Setting = (name: string) => string;
-
-/** A common table expression: `name as (sql)`. */
-export interface Cte {
-  name: string;
-  sql: string;
-  /** Evaluate it once, not once for each row that it is joined to. */
-  materialized?: true;
 }
 
 export interface Condition {

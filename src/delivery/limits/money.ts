@@ -5,7 +5,8 @@
 import { byUnitSql, paidByMessageSql } from '../money/units.ts';
 import { emailPriceSql, monthlyEmailsSql, paysSql } from '../money/prices.ts';
 import { MILLICENTS_PER_CENT } from '../money/wallet.ts';
-import type { Quota, Setting } from './limit.ts';
+import type { Quota } from './limit.ts';
+import type { Setting } from '../sql-parts.ts';
 
 /** No bound on a number of messages. */
 const NONE = 2_147_483_647;

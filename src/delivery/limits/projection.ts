@@ -7,14 +7,13 @@ import { defineStatement } from '../../platform/db/statements.ts';
 import { messageClasses } from '../message.ts';
 import {
   acceptRules,
-  furtherCtes,
   type LimitName,
   limits,
   limitsOf,
   type Limits,
   type LimitSettings,
-  settingIn,
 } from './authority.ts';
+import { furtherCtes, settingIn } from '../sql-parts.ts';
 import { decidedSql, figuresCtes, heldSql } from './claim-decision.ts';
 import type { CountedMessage } from './limit.ts';
 

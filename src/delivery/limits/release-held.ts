@@ -4,7 +4,8 @@ import { defineStatement } from '../../platform/db/statements.ts';
 import type { Backlog } from '../backlog.ts';
 import { messageClasses } from '../message.ts';
 import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
-import { furtherCtes, type Limits, limitsOf, type LimitSettings, settingIn } from './authority.ts';
+import { type Limits, limitsOf, type LimitSettings } from './authority.ts';
+import { furtherCtes, settingIn } from '../sql-parts.ts';
 import { figuresCtes, roomSql } from './claim-decision.ts';
 
 /** Maximum number of messages that one transaction releases. */

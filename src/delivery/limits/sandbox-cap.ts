@@ -1,4 +1,5 @@
-import type { Limit, Setting } from './limit.ts';
+import type { Limit } from './limit.ts';
+import type { Setting } from '../sql-parts.ts';
 
 /** SQL: the month in which messages accepted or claimed now are counted. */
 export const SANDBOX_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;

@@ -3,7 +3,7 @@
  * account that is comped, or whose tier has no price above zero, pays nothing, so nothing has to be locked or counted
  * for it.
  */
-import type { Setting } from '../limits/limit.ts';
+import type { Setting } from '../sql-parts.ts';
 
 /** SQL: whether messages of an account may cost anything. @param account SQL: the alias of its row of `accounts` */
 export const paysSql = (account: string): string =>

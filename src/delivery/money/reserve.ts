@@ -10,7 +10,8 @@ import { isPaidByMessage, paidByMessageSql, paidBySegmentSql } from './units.ts'
 import { AppError, invalid } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { defineStatement } from '../../platform/db/statements.ts';
-import { type LimitSettings, settingIn } from '../limits/authority.ts';
+import type { LimitSettings } from '../limits/authority.ts';
+import { settingIn } from '../sql-parts.ts';
 import { capSql, freeEmailsSql, raiseMonthsSql, spentSql } from '../limits/money.ts';
 import { spendCap } from '../limits/spend-cap.ts';
 import { wallet } from '../limits/wallet.ts';

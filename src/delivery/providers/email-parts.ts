@@ -5,7 +5,8 @@ import { systemTags } from '../message.ts';
 import { formatTextField } from '../mime/header-fields.ts';
 import type { EmailContent } from '../mime/message.ts';
 import { textFromHtml } from '../mime/text-from-html.ts';
-import type { HandOverOutcome, OutgoingEmail } from './port.ts';
+import type { OutgoingEmail } from './port.ts';
+import type { HandOverOutcome } from '../hand-over-outcome.ts';
 
 /**
  * The HTML of a campaign is mostly either the same for everyone or different for everyone, so a small cache is enough.

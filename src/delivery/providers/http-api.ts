@@ -4,7 +4,8 @@ import type { Egress } from '../../platform/egress/client.ts';
 import { createStop } from '../../platform/processes/stop.ts';
 import { clipText } from '../facts/bounces.ts';
 import type { Pace } from './pace.ts';
-import { type HandOverOutcome, type HandOverResult, untried } from './port.ts';
+import { type HandOverResult, untried } from './port.ts';
+import type { HandOverOutcome } from '../hand-over-outcome.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 import { clipText } from '../facts/bounces.ts';
 import type { BounceSubtype, FailureCode } from '../message.ts';
-import type { HandOverOutcome } from './port.ts';
+import type { HandOverOutcome } from '../hand-over-outcome.ts';
 import type { ProviderFact } from './kind.ts';
 
 /**

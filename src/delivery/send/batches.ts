@@ -1,5 +1,6 @@
 /** The batches that a process is working on. */
-import { type HandOverOutcome, type HandOverResult, isOpen } from '../providers/port.ts';
+import { type HandOverResult, isOpen } from '../providers/port.ts';
+import type { HandOverOutcome } from '../hand-over-outcome.ts';
 import type { BatchMessage } from './intend/batch.ts';
 import { MAX_BATCH } from './intend/pace.ts';
 

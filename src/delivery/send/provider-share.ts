@@ -7,7 +7,8 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { type Backlog, backlogName, shareName } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
-import { type HandOverOutcome, type HandOverResult, isOpen, onceKnown, untried } from '../providers/port.ts';
+import { type HandOverResult, isOpen, onceKnown, untried } from '../providers/port.ts';
+import type { HandOverOutcome } from '../hand-over-outcome.ts';
 import {
   createUnrecorded,
   divideBatch,
@@ -29,7 +30,7 @@ import {
   type ClaimBuffer,
   createClaimBuffer,
 } from './claim/claim-buffer.ts';
-import type { Claim } from './claim/claim.ts';
+import type { Claim } from './claim/claims.ts';
 import { MAX_TAKEN_BYTES, type Taken, takePlainMessages } from './claim/take.ts';
 import type { ProviderChannel } from './provider-channel.ts';
 import { chargeLoss, countLosses, endedConnection, isSuspect } from './record/losses.ts';

@@ -1,4 +1,5 @@
-import { type LimitSettings, settingIn } from '../../delivery/limits/authority.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { settingIn } from '../../delivery/sql-parts.ts';
 import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import { type Projections, projectNext } from '../../delivery/limits/projection.ts';
 import { emailPriceSql, highestSmsPriceSql, monthlyEmailsSql, paysSql } from '../../delivery/money/prices.ts';

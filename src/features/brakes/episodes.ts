@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { sendingEvents } from '../../delivery/events.ts';
-import { type LimitSettings, settingIn } from '../../delivery/limits/authority.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { settingIn } from '../../delivery/sql-parts.ts';
 import { allowance } from '../../delivery/limits/allowance.ts';
 import { createEvent } from '../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';

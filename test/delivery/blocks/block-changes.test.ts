@@ -9,7 +9,7 @@ import { backlogName, BLOCKS_CLASS } from '../../../src/delivery/backlog.ts';
 import { createBacklogs } from '../../../src/delivery/send/claim/backlogs.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
-import type { Claim } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { recordOutage } from '../../../src/delivery/send/failover/reroute.ts';
 import { holdUnavailableBlocks, rerouteBlocks } from '../../../src/delivery/send/failover/reroute-blocks.ts';

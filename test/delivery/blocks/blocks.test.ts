@@ -5,12 +5,13 @@ import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.
 import { recountBlocks } from '../../../src/delivery/blocks/tallies.ts';
 import { lockCampaignForChange } from '../../../src/delivery/blocks/campaign-lock.ts';
 import { optOutHashes } from '../../../src/delivery/consent/opt-outs.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';

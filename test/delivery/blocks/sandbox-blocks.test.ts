@@ -1,11 +1,12 @@
 // A campaign from the sandbox never takes more than the month's cap, and counts each recipient once.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages } from '../../../src/delivery/blocks/campaign-blocks.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ChannelFacts } from '../../../src/delivery/channels/channel.ts';
 import { defineChannels } from '../../../src/delivery/channels/define-channels.ts';
 import { channelFacts } from '../../../src/delivery/channels/index.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import {
   defaultShare,

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createRecipientFence, type RecipientFence } from '../../../src/delivery/consent/recipient-fence.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
 import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { outcomeRecord } from '../../../src/delivery/send/record/outcomes.ts';

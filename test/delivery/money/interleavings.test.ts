@@ -5,13 +5,14 @@ import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/bl
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
 import { releaseCtes, releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { type BatchMessage, intendBatch } from '../../../src/delivery/send/intend/batch.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { endBlockClaim } from '../../../src/delivery/blocks/claimed-blocks.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
 import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
-import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';

@@ -1,6 +1,6 @@
 // A text of several segments is charged once for the segments that were sent, however its outcome is reported.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { postMonths } from '../../../src/features/wallet/months.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

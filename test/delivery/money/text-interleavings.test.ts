@@ -1,7 +1,7 @@
 // In any order of reports, records and sender deaths, texts are charged for what was sent.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { balanceSql } from '../../../src/delivery/money/wallet.ts';
 import { postMonths } from '../../../src/features/wallet/months.ts';
 import type { WrittenCampaign } from '../../support/campaigns.ts';

@@ -3,11 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/blocks/campaign-blocks.ts';
 import { recordFacts } from '../../../src/delivery/facts/facts.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
 import { intendRetries } from '../../../src/delivery/send/intend/campaign-batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { intendFlows } from '../../../src/delivery/send/intend/flow-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/record/outcomes.ts';

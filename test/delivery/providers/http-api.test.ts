@@ -7,7 +7,7 @@ import {
   requestApi,
   retryAfterOf,
 } from '../../../src/delivery/providers/http-api.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
 
 let api: ProviderApi;

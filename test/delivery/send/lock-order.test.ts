@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
-import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { refusalRecord } from '../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';

@@ -5,7 +5,8 @@ import type { ContentEngine, VersionContent } from '../../../src/delivery/conten
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import type { SharedValues } from '../../../src/delivery/send/compose/shared-values.ts';
 import { VersionMissingError } from '../../../src/delivery/contents/versions.ts';
-import type { HandOverOutcome, OutgoingSms, SmsProvider } from '../../../src/delivery/providers/port.ts';
+import type { OutgoingSms, SmsProvider } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp/hand-over.ts';
 import type { BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
 import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';

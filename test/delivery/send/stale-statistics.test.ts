@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch, type BatchMessage } from '../../../src/delivery/send/intend/batch.ts';
-import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecord } from '../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';

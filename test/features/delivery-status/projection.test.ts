@@ -10,7 +10,8 @@ import {
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { addWalletEntry } from '../../../src/delivery/money/wallet.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
-import { type Claim, claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
 import { allocateMessageIds, writeMessages } from '../../../src/delivery/accept/write-messages.ts';
 import { createApiKey } from '../../../src/features/api-keys/service.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';

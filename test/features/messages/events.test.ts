@@ -1,7 +1,7 @@
 // The events of a message show every attempt exactly once, without a stored event if it was simply sent.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
 import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
 import { type OutcomeRecord, outcomeRecord } from '../../../src/delivery/send/record/outcomes.ts';

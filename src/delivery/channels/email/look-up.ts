@@ -2,11 +2,11 @@
 import type { Stop } from '../../../platform/processes/stop.ts';
 import {
   type EmailProvider,
-  type HandOverOutcome,
   type HandOverResult,
   type OutgoingEmail,
   untried,
 } from '../../providers/port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 
 /** Maximum number of concurrent look-ups of a batch. */
 const PARALLEL = 4;

@@ -3,13 +3,8 @@ import { NotRenderedError, RenderError } from '../../contents/content.ts';
 import { MAX_SMS_SEGMENTS } from '../../contents/sms-text.ts';
 import { countSegments } from '../../money/sms-segments.ts';
 import { createStop } from '../../../platform/processes/stop.ts';
-import {
-  type HandOverOutcome,
-  onceKnown,
-  type OutgoingSms,
-  type SmsProvider,
-  untried,
-} from '../../providers/port.ts';
+import { onceKnown, type OutgoingSms, type SmsProvider, untried } from '../../providers/port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import {
   composeByVersion,
   type ContentSources,

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { Channel } from '../../message.ts';
 import type { ProviderEntry } from '../kind.ts';
-import type { HandOverOutcome, EmailProvider, OutgoingEmail, OutgoingSms, SmsProvider } from '../port.ts';
+import type { EmailProvider, OutgoingEmail, OutgoingSms, SmsProvider } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 
 /** One attempt as the `capture` providers store it. */
 interface CapturedMessage {

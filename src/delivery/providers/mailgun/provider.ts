@@ -19,7 +19,8 @@ import {
 } from './api.ts';
 import { mailgunCallbacks, REFERENCE_VARIABLE } from './callbacks.ts';
 import { mailgunDomains } from './domains.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
+import type { EmailProvider, OutgoingEmail } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 
 const TITLE = 'Mailgun';
 

@@ -11,7 +11,8 @@ import {
   unverified,
 } from '../http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
-import type { EmailProvider, HandOverOutcome, HandOverResult, OutgoingEmail } from '../port.ts';
+import type { EmailProvider, HandOverResult, OutgoingEmail } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import {
   POSTMARK,
   postmarkError,

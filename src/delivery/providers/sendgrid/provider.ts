@@ -10,7 +10,8 @@ import {
   unverified,
 } from '../http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
+import type { EmailProvider, OutgoingEmail } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import { requestSendgrid, SENDGRID, sendgridError, type SendgridSettings, sendgridSettings } from './api.ts';
 import { REFERENCE_ARG, sendgridCallbacks } from './callbacks.ts';
 import { sendgridDomains } from './domains.ts';

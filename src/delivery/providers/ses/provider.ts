@@ -11,7 +11,8 @@ import {
 } from '../http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
 import { createPace } from '../pace.ts';
-import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../port.ts';
+import type { EmailProvider, OutgoingEmail } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSettings } from './api.ts';
 import { sesCallbacks } from './callbacks.ts';
 import { sesDomains } from './domains.ts';

@@ -11,14 +11,8 @@ import {
   type SmtpTarget,
 } from '../../smtp/contract.ts';
 import { systemTagsOf } from '../email-parts.ts';
-import {
-  type EmailProvider,
-  type HandOverOutcome,
-  type HandOverResult,
-  isOpen,
-  type OutgoingEmail,
-  untried,
-} from '../port.ts';
+import { type EmailProvider, type HandOverResult, isOpen, type OutgoingEmail, untried } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import { smtpVerdict } from './verdict.ts';
 
 export interface SmtpProviderOptions {

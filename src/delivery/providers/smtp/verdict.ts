@@ -3,7 +3,7 @@ import { SmtpInputError } from '../../smtp/connection-error.ts';
 import { replyCodes } from '../../smtp/dialogue.ts';
 import type { SmtpOutcome } from '../../smtp/contract.ts';
 import type { SmtpReply } from '../../smtp/reply-parser.ts';
-import type { HandOverOutcome } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 
 /** Replies to MAIL that are not about the message: the connection ends, or the server accepts no mail from us. */
 function aboutTheSession(reply: SmtpReply): boolean {

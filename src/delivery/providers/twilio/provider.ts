@@ -8,7 +8,8 @@ import {
   outcomeOf,
 } from '../http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../kind.ts';
-import type { HandOverOutcome, OutgoingSms, SmsProvider } from '../port.ts';
+import type { OutgoingSms, SmsProvider } from '../port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import { refusedSms } from '../sms-failure.ts';
 import {
   MESSAGING_SERVICE,

@@ -1,7 +1,7 @@
 import { BLOCKS_CLASS } from '../../backlog.ts';
 import { MAX_WEIGHT_AT_ONCE } from '../../contents/content-weight.ts';
 import { messageClasses } from '../../message.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './claims.ts';
 
 /** Maximum weight of a heavy batch: about 0.3 s of a thread at worst. A heavier message makes a batch of its own. */
 const MAX_HEAVY_BATCH = 16 * MAX_WEIGHT_AT_ONCE;

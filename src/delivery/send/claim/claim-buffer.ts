@@ -1,5 +1,5 @@
 import { BLOCKS_CLASS } from '../../backlog.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './claims.ts';
 import { createPace, MAX_BATCH, type Pace } from '../intend/pace.ts';
 import { BatchCutter, isHeavyClaim } from './batch-cutter.ts';
 

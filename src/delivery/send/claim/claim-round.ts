@@ -4,7 +4,8 @@ import type { ClaimBuffer } from './claim-buffer.ts';
 import { claimBlock } from '../../blocks/claim-blocks.ts';
 import type { LimitSettings } from '../../limits/authority.ts';
 import { type Backlogs, createBacklogs, type DueBacklog } from './backlogs.ts';
-import { type Claim, claimBacklogs } from './claim.ts';
+import { claimBacklogs } from './claim.ts';
+import type { Claim } from './claims.ts';
 import { createServiceOrder, type ServiceOrder } from './service-order.ts';
 
 /** Minimum quantum. Smaller claims would cost more than their fairness is worth. */

@@ -2,14 +2,8 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { onClient, type Queryable } from '../../../platform/db/queryable.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';
-import {
-  furtherCtes,
-  limits,
-  type Limits,
-  limitsOf,
-  type LimitSettings,
-  settingIn,
-} from '../../limits/authority.ts';
+import { limits, type Limits, limitsOf, type LimitSettings } from '../../limits/authority.ts';
+import { furtherCtes, settingIn } from '../../sql-parts.ts';
 import { messageClasses } from '../../message.ts';
 import {
   decidedSql,
@@ -20,30 +14,7 @@ import {
   takeCtes,
 } from '../../limits/claim-decision.ts';
 import { type Backlog, DEFAULT_PROVIDER } from '../../backlog.ts';
-import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
-
-/** Identifies a claim. If the message is claimed again, the epoch is higher. */
-export interface ClaimId {
-  messageId: number;
-  epoch: number;
-}
-
-export interface Claim extends ClaimId {
-  accountId: number;
-  /** As in {@link Backlog}. */
-  class: number;
-  /**
-   * Set if the message has no queue row but belongs to this block of a campaign. The epoch of the claim is that of the
-   * block.
-   */
-  block?: BlockClaim;
-  /** Bytes of the message's content. */
-  bytes: number;
-  /** How long the content may take to compose, see `content-weight.ts`. */
-  weight: number;
-  /** How often a connection was lost while the message was transferred. */
-  losses: number;
-}
+import { ACCOUNT_LOCK, type Claim, type ClaimId } from './claims.ts';
 
 /** Which messages to claim, and for which process. */
 export interface ClaimRequest extends Omit<Backlog, 'providerId'> {
@@ -54,12 +25,6 @@ export interface ClaimRequest extends Omit<Backlog, 'providerId'> {
   /** Maximum number of messages to decide on. */
   quantum: number;
 }
-
-/**
- * First key of the advisory lock that claims of one account wait for. What remains of a quota is read under it; the
- * account's row is not locked, because other statements need it.
- */
-export const ACCOUNT_LOCK = 1_129_468_234;
 
 /** When to check a message again that should be held but is locked by another transaction. */
 const BUSY_RECHECK = `interval '5 seconds'`;

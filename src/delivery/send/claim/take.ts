@@ -3,7 +3,7 @@ import { MAX_WEIGHT_AT_ONCE } from '../../contents/content-weight.ts';
 import type { LimitSettings } from '../../limits/authority.ts';
 import { messageClasses } from '../../message.ts';
 import type { BatchMessage } from '../intend/batch.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './claims.ts';
 
 /** Raised by the functions for plain messages if one of the messages is not plain after all. */
 export const NOT_PLAIN = 'CL020';

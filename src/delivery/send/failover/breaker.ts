@@ -1,4 +1,4 @@
-import type { HandOverOutcome } from '../../providers/port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 
 /** The state of a provider's breaker, as shown to operators. */
 export interface BreakerReport {

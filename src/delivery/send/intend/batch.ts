@@ -3,7 +3,7 @@ import { defineStatement } from '../../../platform/db/statements.ts';
 import { type Refusal, verdictSql } from '../../limits/authority.ts';
 import type { Channel, SkipCode } from '../../message.ts';
 import type { AnsweredMail } from '../../mime/answer-headers.ts';
-import type { ClaimId } from '../claim/claim.ts';
+import type { ClaimId } from '../claim/claims.ts';
 import type { MessageTracking } from '../compose/tracked-links.ts';
 
 /** A message of a batch, with everything needed to compose it. */

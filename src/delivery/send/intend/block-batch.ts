@@ -6,7 +6,7 @@ import { blockLimits } from '../../limits/block-limits.ts';
 import { messageClasses } from '../../message.ts';
 import { unappliedOptOutsSql } from '../../consent/unapplied-opt-outs.ts';
 import type { BatchMessage, CampaignPart } from './batch.ts';
-import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
+import type { BlockClaim } from '../claim/claims.ts';
 import {
   campaignCases,
   type CampaignBatchRequest,

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { BatchMessage } from './batch.ts';
 import { intendBatches, intendBlock } from './block-batch.ts';
-import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
+import type { BlockClaim } from '../claim/claims.ts';
 import type { CampaignBatchRequest } from './campaign-batch.ts';
 
 /** Maximum number of batches in one statement. A pause waits until the statement ends. */

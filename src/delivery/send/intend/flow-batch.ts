@@ -1,6 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';
-import { furtherCtes, giveBackCtes, verdictSql } from '../../limits/authority.ts';
+import { giveBackCtes, verdictSql } from '../../limits/authority.ts';
+import { furtherCtes } from '../../sql-parts.ts';
 import { type BatchMessage, intentParameters } from './batch.ts';
 import {
   type CampaignBatchRequest,

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import type { HandOverOutcome } from '../../providers/port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import type { BatchMessage } from '../intend/batch.ts';
-import type { Claim } from '../claim/claim.ts';
+import type { Claim } from '../claim/claims.ts';
 
 /**
  * Counts a second lost connection of a message as an attempt: `lost` becomes `deferred`.

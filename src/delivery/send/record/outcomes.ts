@@ -6,11 +6,12 @@ import {
   type FailureCode,
   MESSAGE_LIFETIME_HOURS,
   messageClasses,
+  type MessageEventType,
   type MessageStatus,
   type SkipCode,
 } from '../../message.ts';
 import type { EmailEventSource } from '../../events.ts';
-import type { HandOverOutcome } from '../../providers/port.ts';
+import type { HandOverOutcome } from '../../hand-over-outcome.ts';
 import type { BatchMessage, CampaignRefusal, StoppedRefusal } from '../intend/batch.ts';
 
 const MINUTE = 60;
@@ -26,9 +27,6 @@ export function retryDelaySeconds(attempt: number): number {
   if (early !== undefined) return early;
   return Math.min(HOUR * 2 ** (attempt - 1 - FIRST_DELAYS.length), MESSAGE_LIFETIME_HOURS * HOUR);
 }
-
-export type MessageEventType =
-  'sent' | 'delivered' | 'bounced' | 'complained' | 'deferred' | 'failed' | 'unknown';
 
 /** What to record about one message of a batch. */
 export interface OutcomeRecord {

@@ -7,7 +7,7 @@ import { emailEventsOf } from '../../events.ts';
 import { limits, type Limits } from '../../limits/authority.ts';
 import { messageClasses } from '../../message.ts';
 import { isPaidBySegment } from '../../money/units.ts';
-import type { BlockClaim } from '../../blocks/claimed-blocks.ts';
+import type { BlockClaim } from '../claim/claims.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 import { createPlainRecording } from './record-plain.ts';
 import { divideSent, recordSent } from './record-sent.ts';

@@ -6,7 +6,7 @@ import {
   createByteBudget,
   createClaimBuffer,
 } from '../../../../src/delivery/send/claim/claim-buffer.ts';
-import type { Claim } from '../../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../../src/delivery/send/claim/claims.ts';
 
 const MIB = 1_048_576;
 const A = 1;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { backlogName, DEFAULT_PROVIDER } from '../../../../src/delivery/backlog.ts';
 import { createBacklogs } from '../../../../src/delivery/send/claim/backlogs.ts';
-import type { Claim } from '../../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../../src/delivery/send/claim/claims.ts';
 import { createServiceOrder } from '../../../../src/delivery/send/claim/service-order.ts';
 import { createBlockRound, createClaimRound } from '../../../../src/delivery/send/claim/claim-round.ts';
 import { openDatabase } from '../../../../src/platform/db/database.ts';

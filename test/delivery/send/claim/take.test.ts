@@ -1,7 +1,8 @@
 // Taking plain messages does what a claim and an intent do, and leaves all other messages to them, unchanged.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../../src/delivery/message.ts';
-import { ACCOUNT_LOCK, claimBacklog } from '../../../../src/delivery/send/claim/claim.ts';
+import { claimBacklog } from '../../../../src/delivery/send/claim/claim.ts';
+import { ACCOUNT_LOCK } from '../../../../src/delivery/send/claim/claims.ts';
 import { takePlainMessages } from '../../../../src/delivery/send/claim/take.ts';
 import { intendBatch } from '../../../../src/delivery/send/intend/batch.ts';
 import { pauseSending } from '../../../../src/features/accounts/service.ts';

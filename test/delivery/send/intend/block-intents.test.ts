@@ -1,7 +1,7 @@
 // The intents of all batches of a block are written in one statement, and only for what may be sent.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createBlockIntents } from '../../../../src/delivery/send/intend/block-intents.ts';
-import type { Claim } from '../../../../src/delivery/send/claim/claim.ts';
+import type { Claim } from '../../../../src/delivery/send/claim/claims.ts';
 import type { Database } from '../../../../src/platform/db/database.ts';
 import type { Queryable } from '../../../../src/platform/db/queryable.ts';
 import { claimRecipients, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';

@@ -1,6 +1,6 @@
 // The short record publishes the events of plain messages, and leaves all other messages to the general record.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { HandOverOutcome } from '../../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../../src/delivery/hand-over-outcome.ts';
 import type { BatchMessage } from '../../../../src/delivery/send/intend/batch.ts';
 import { createPlainRecording } from '../../../../src/delivery/send/record/record-plain.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';

@@ -1,6 +1,6 @@
 // The fast record of a fully accepted batch has the same effects as the general record.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { HandOverOutcome } from '../../../../src/delivery/providers/port.ts';
+import type { HandOverOutcome } from '../../../../src/delivery/hand-over-outcome.ts';
 import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/send/record/outcomes.ts';
 import { createBatchRecording, type BatchRecord } from '../../../../src/delivery/send/record/record.ts';
