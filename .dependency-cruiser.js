@@ -104,8 +104,11 @@ export default {
       name: 'one-way-into-the-fast-path',
       comment: 'The fast path of campaigns is one function (docs/rendering.md), so that it can be left out.',
       severity: 'error',
-      from: { path: '^(src|activities)/', pathNot: '^src/delivery/rendering/' },
-      to: { path: '^src/delivery/rendering/', pathNot: '^src/delivery/rendering/fast-composer[.]ts$' },
+      from: { path: '^(src|activities)/', pathNot: '^src/delivery/content/skeletons/' },
+      to: {
+        path: '^src/delivery/content/skeletons/',
+        pathNot: '^src/delivery/sender/rendering/fast-composer[.]ts$',
+      },
     },
     {
       name: 'features-below-roles',

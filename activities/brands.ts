@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import { countAi } from '../src/delivery/money/usage.ts';
+import { countAi } from '../src/delivery/ledger/money/usage.ts';
 import { runScrape } from '../src/features/brands/scrape/finish.ts';
 import { endScrape, findUnfinished, takeNextScrape } from '../src/features/brands/scrape/model.ts';
 import { createPageReaders } from '../src/features/brands/scrape/page/reader.ts';

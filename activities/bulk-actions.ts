@@ -1,5 +1,5 @@
 import type { Config } from '../src/config.ts';
-import { createRecipientFence } from '../src/delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../src/delivery/ledger/consent/recipient-fence.ts';
 import { fail } from '../src/features/bulk-actions/model.ts';
 import { advanceBulkAction } from '../src/features/bulk-actions/run.ts';
 import type { Database } from '../src/platform/db/database.ts';

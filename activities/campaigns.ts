@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import { limitSettings } from '../src/delivery/limits/authority.ts';
-import { stopThresholds } from '../src/delivery/limits/stop-thresholds.ts';
+import { limitSettings } from '../src/delivery/ledger/limits/authority.ts';
+import { stopThresholds } from '../src/delivery/ledger/limits/stop-thresholds.ts';
 import type { Evaluations } from '../src/features/campaigns/run/evaluations.ts';
 import { createCampaignRun, type Stay } from '../src/features/campaigns/run/run.ts';
 import type { Database } from '../src/platform/db/database.ts';

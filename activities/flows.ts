@@ -1,7 +1,7 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import { limitSettings } from '../src/delivery/limits/authority.ts';
+import { limitSettings } from '../src/delivery/ledger/limits/authority.ts';
 import type { TrackedEventConsumer } from '../src/features/contact-events/service.ts';
 import { CallWaitsError } from '../src/features/flows/run/call-turns.ts';
 import { createFlowRuns } from '../src/features/flows/run/runs.ts';

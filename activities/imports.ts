@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import { createRecipientFence } from '../src/delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../src/delivery/ledger/consent/recipient-fence.ts';
 import { advanceImport } from '../src/features/imports/run.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import { systemSender } from '../src/delivery/sender-identity.ts';
+import { systemSender } from '../src/delivery/terms/sender-identity.ts';
 import { createPaymentService, createTopUpRun } from '../src/features/wallet/service.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import { systemSender } from '../src/delivery/sender-identity.ts';
+import { systemSender } from '../src/delivery/terms/sender-identity.ts';
 import { WEBHOOK_USER_AGENT } from '../src/features/webhooks/attempts/attempt.ts';
 import { createWebhookRecovery } from '../src/features/webhooks/recovery/recovery.ts';
 import type { Database } from '../src/platform/db/database.ts';

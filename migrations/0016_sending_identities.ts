@@ -21,7 +21,7 @@ create table providers (
   updated_at timestamptz not null default now()
 );
 comment on table providers is 'named providers, added by operators with \`carillon provider add\`';
-comment on column providers.kind is 'the file in src/delivery/providers that implements it, such as ses';
+comment on column providers.kind is 'the file in src/delivery/wire/providers that implements it, such as ses';
 comment on column providers.settings_sealed is 'JSON: credentials and options, encrypted';
 comment on column providers.callback_digest is 'SHA-256 of the secret token in the path of its callback URL';
 create unique index providers_name on providers (name) where removed_at is null;

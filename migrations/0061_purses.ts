@@ -10,7 +10,7 @@ end $$;
 
 -- Locks what lock_months locks, and returns what the accounts have spent by then: a function reads what was committed while
 -- it waited for its locks, which the statement that calls it does not see. The sums are those of spentSql and balanceSql
--- (src/delivery/limits/money.ts, src/delivery/money/wallet.ts). An account without a month is refused, because the statement that
+-- (src/delivery/ledger/limits/money.ts, src/delivery/ledger/money/wallet.ts). An account without a month is refused, because the statement that
 -- calls it could not raise a month that the function inserts.
 create function lock_purses(ids bigint[])
 returns table (account_id bigint, month date, free_units bigint, spent_millicents bigint, balance_millicents bigint)

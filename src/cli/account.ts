@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { accountTiers } from '../delivery/limits/tiers.ts';
+import { accountTiers } from '../delivery/ledger/limits/tiers.ts';
 import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
@@ -177,7 +177,7 @@ async function providerOrdersOf(
   accountId: number,
   { emailProviders, smsProviders }: SettingOptions,
 ) {
-  const { readProviderOrder } = await import('../delivery/providers/named.ts');
+  const { readProviderOrder } = await import('../delivery/wire/providers/named.ts');
   return {
     ...(emailProviders
       ? { emailProviderIds: await readProviderOrder(db, accountId, 'email', emailProviders) }

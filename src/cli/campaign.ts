@@ -5,7 +5,7 @@ import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const approvals = () => import('../features/campaigns/service.ts');
-const settings = () => import('../delivery/limits/authority.ts');
+const settings = () => import('../delivery/ledger/limits/authority.ts');
 
 /** `carillon campaign list | show | approve | reject` */
 export function addCampaignCommands(program: CarillonCommand): void {

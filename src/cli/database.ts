@@ -33,8 +33,8 @@ export function addDatabaseCommands(program: CarillonCommand): void {
 }
 
 async function skipAll({ by }: { by: number }, command: CarillonCommand): Promise<void> {
-  const { MESSAGE_ID_SEQUENCE } = await import('../delivery/accept/write-messages.ts');
-  const { skipUsedRanges } = await import('../delivery/message-ranges.ts');
+  const { MESSAGE_ID_SEQUENCE } = await import('../delivery/ledger/accept/write-messages.ts');
+  const { skipUsedRanges } = await import('../delivery/ledger/upkeep/message-ranges.ts');
   const { RANGE_IDS } = await import('../platform/db/id-ranges.ts');
   const { skipIds } = await import('../platform/db/skip-ids.ts');
   const moved = await withDatabase(command, async ({ database: { pool } }) => {

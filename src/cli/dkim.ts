@@ -16,7 +16,7 @@ export function addDkimCommands(program: CarillonCommand): void {
 }
 
 async function showDkimRecord(options: { domain?: string }, command: CarillonCommand): Promise<void> {
-  const { ensureSigningKeys, showRecords } = await import('../delivery/dkim/keys.ts');
+  const { ensureSigningKeys, showRecords } = await import('../delivery/content/dkim/keys.ts');
   const records = await withDatabase(command, async (context) => {
     const { config, database } = context;
     const domain = options.domain ?? config.MAIL_DOMAIN;

@@ -1,11 +1,11 @@
-import type { OperatorMail } from '../delivery/inbound/operator-mails.ts';
+import type { OperatorMail } from '../delivery/wire/inbound/operator-mails.ts';
 import { AppError } from '../errors.ts';
 import type { CarillonCommand } from './command.ts';
 import { print, withDatabase } from './context.ts';
 import { id } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const mails = () => import('../delivery/inbound/operator-mails.ts');
+const mails = () => import('../delivery/wire/inbound/operator-mails.ts');
 
 /** `carillon mail list | show` */
 export function addMailCommands(program: CarillonCommand): void {

@@ -1,5 +1,5 @@
 import { Argument } from 'commander';
-import { accountTiers } from '../delivery/limits/tiers.ts';
+import { accountTiers } from '../delivery/ledger/limits/tiers.ts';
 import type { Price, PriceKey } from '../features/wallet/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';

@@ -1,6 +1,6 @@
 /** Requests to a service that test its settings, also before they are stored. */
-import type { ProviderDeps, ProviderKind } from '../delivery/providers/kind.ts';
-import type { ProviderSettings } from '../delivery/providers/named.ts';
+import type { ProviderDeps, ProviderKind } from '../delivery/wire/adapters/kind.ts';
+import type { ProviderSettings } from '../delivery/wire/providers/named.ts';
 import type { CommandContext } from './context.ts';
 import { problem } from './provider-settings.ts';
 

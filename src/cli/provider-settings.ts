@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { InvalidArgumentError } from 'commander';
-import type { ProviderKind } from '../delivery/providers/kind.ts';
-import type { ProviderSettings } from '../delivery/providers/named.ts';
+import type { ProviderKind } from '../delivery/wire/adapters/kind.ts';
+import type { ProviderSettings } from '../delivery/wire/providers/named.ts';
 import { AppError } from '../errors.ts';
 import type { CarillonCommand } from './command.ts';
 

@@ -1,4 +1,4 @@
-import type { NamedProvider, ProviderRow, UsesOfOthers } from '../delivery/providers/named.ts';
+import type { NamedProvider, ProviderRow, UsesOfOthers } from '../delivery/wire/providers/named.ts';
 import { AppError } from '../errors.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
@@ -23,8 +23,8 @@ import {
 import { id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const named = () => import('../delivery/providers/named.ts');
-const kinds = () => import('../delivery/providers/index.ts');
+const named = () => import('../delivery/wire/providers/named.ts');
+const kinds = () => import('../delivery/wire/providers/index.ts');
 
 const ADD_HELP = `
 A setting is one of
@@ -282,7 +282,7 @@ async function removeByName(
   options: { force?: boolean },
   command: CarillonCommand,
 ): Promise<void> {
-  const { removeProvider } = await import('../delivery/providers/removal.ts');
+  const { removeProvider } = await import('../delivery/wire/providers/removal.ts');
   await withDatabase(command, async (context) => {
     const row = await requireRow(context, name);
     const force = options.force ?? false;

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { lookAlikeProblem } from '../delivery/addresses/look-alike.ts';
+import { lookAlikeProblem } from '../delivery/terms/addresses/look-alike.ts';
 import { capabilities, type Capability } from '../features/accounts/schema.ts';
 
 // Parsers of command line values. Commander prints the message of an InvalidArgumentError.

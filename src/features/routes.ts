@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import type { ContentEngine } from '../delivery/contents/content.ts';
+import type { ContentEngine } from '../delivery/content/templates/content.ts';
 import type { FindCookieSession } from '../platform/auth/cookie-session.ts';
 import type { OwnOrigin } from '../platform/auth/own-origin.ts';
 import type { SessionIssuer } from '../platform/auth/session-issuer.ts';

@@ -1,4 +1,4 @@
-import { deliveryUpkeep } from '../delivery/upkeep.ts';
+import { deliveryUpkeep } from '../delivery/ledger/upkeep/upkeep.ts';
 import {
   dailyPartitions,
   deadProcesses,

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
-import { createContentEngine } from '../delivery/contents/engine.ts';
+import { createContentEngine } from '../delivery/content/templates/engine.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { createHtmlSanitizer } from '../features/inbox/conversations/html/sanitizer.ts';
 import { findGrantCaller } from '../features/oauth/service.ts';

@@ -1,6 +1,6 @@
 /** What the roles without an API show in `/metrics`, beside the metrics of their processes. */
 import type pg from 'pg';
-import { readQueueAges } from '../delivery/send/claim/queue-ages.ts';
+import { readQueueAges } from '../delivery/ledger/claim/queue-ages.ts';
 import { upkeep } from '../features/upkeep.ts';
 import type { FigureSource } from '../platform/http/operators.ts';
 import { readOutboxBacklog } from '../platform/outbox/backlog.ts';

@@ -6,12 +6,12 @@ import {
   type MailListener,
   type MailListenerOptions,
   startMailListener,
-} from '../delivery/inbound/listener.ts';
-import { keepOperatorMail } from '../delivery/inbound/operator-mails.ts';
-import { mailKeys } from '../delivery/inbound/recipients.ts';
-import { createReportRecording } from '../delivery/inbound/record-reports.ts';
-import { systemSender } from '../delivery/sender-identity.ts';
-import { createRecipientFence } from '../delivery/consent/recipient-fence.ts';
+} from '../delivery/wire/inbound/listener.ts';
+import { keepOperatorMail } from '../delivery/wire/inbound/operator-mails.ts';
+import { mailKeys } from '../delivery/wire/inbound/recipients.ts';
+import { createReportRecording } from '../delivery/wire/inbound/record-reports.ts';
+import { systemSender } from '../delivery/terms/sender-identity.ts';
+import { createRecipientFence } from '../delivery/ledger/consent/recipient-fence.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { startInboundLoop } from '../features/inbox/arrival/loop.ts';
 import { resolveInboxAddress } from '../features/inbox/inboxes/resolve.ts';

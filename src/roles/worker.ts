@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
-import { stopThresholds } from '../delivery/limits/stop-thresholds.ts';
+import { stopThresholds } from '../delivery/ledger/limits/stop-thresholds.ts';
 import { startUsageCounts } from '../features/accounts/usage-loop.ts';
 import { startBrakes } from '../features/brakes/service.ts';
 import { forgetContactInBulkActions } from '../features/bulk-actions/service.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Pool } from 'undici';
-import { messageReference } from '../../src/delivery/addresses/reference.ts';
-import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
+import { messageReference } from '../../src/delivery/terms/addresses/reference.ts';
+import { addProvider, requireProviderKind } from '../../src/delivery/wire/providers/named.ts';
 import { createKeyring, type Keyring } from '../../src/platform/secrets/keyring.ts';
 import { queueEmails } from '../support/queued.ts';
 import {

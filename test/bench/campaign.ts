@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { campaignWorkflowId } from '../../workflows/campaigns/contract.ts';
-import { generateDomainKeys, insertDomainKeys } from '../../src/delivery/dkim/keys.ts';
+import { generateDomainKeys, insertDomainKeys } from '../../src/delivery/content/dkim/keys.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { type EngineServer, startEngine } from '../../src/local/engine/server.ts';
 import { cacheFolder } from '../../src/local/machine/cache.ts';

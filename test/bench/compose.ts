@@ -1,10 +1,10 @@
-import { createDkimSigner, type DkimKey } from '../../src/delivery/dkim/sign.ts';
-import { createContentRenderer } from '../../src/delivery/contents/content-renderer.ts';
-import { RenderError, type VersionContent } from '../../src/delivery/contents/content.ts';
-import type { EmailProvider } from '../../src/delivery/providers/port.ts';
-import type { BatchMessage } from '../../src/delivery/send/intend/batch.ts';
-import { createEmailChannel } from '../../src/delivery/channels/email/hand-over.ts';
-import type { ContentSources } from '../../src/delivery/send/compose/version-groups.ts';
+import { createDkimSigner, type DkimKey } from '../../src/delivery/content/dkim/sign.ts';
+import { createContentRenderer } from '../../src/delivery/content/templates/content-renderer.ts';
+import { RenderError, type VersionContent } from '../../src/delivery/content/templates/content.ts';
+import type { EmailProvider } from '../../src/delivery/wire/adapters/port.ts';
+import type { BatchMessage } from '../../src/delivery/ledger/intend/batch.ts';
+import { createEmailChannel } from '../../src/delivery/sender/email/hand-over.ts';
+import type { ContentSources } from '../../src/delivery/sender/compose/version-groups.ts';
 import { createLinkTracker } from '../../src/features/tracking/links.ts';
 import { createTrackingTokens } from '../../src/features/tracking/tokens.ts';
 import { createRecipientPages } from '../../src/features/unsubscribe/service.ts';

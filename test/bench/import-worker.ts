@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import pino from 'pino';
-import { createRecipientFence } from '../../src/delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../../src/delivery/ledger/consent/recipient-fence.ts';
 import { advanceImport } from '../../src/features/imports/run.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
+import { addProvider, requireProviderKind } from '../../src/delivery/wire/providers/named.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { queueEmails } from '../support/queued.ts';
 import { rounded } from './machine.ts';

@@ -1,6 +1,6 @@
-import { returnPathAddress } from '../../src/delivery/addresses/return-path.ts';
-import { connectSmtp } from '../../src/delivery/smtp/client.ts';
-import type { SmtpTarget } from '../../src/delivery/smtp/contract.ts';
+import { returnPathAddress } from '../../src/delivery/terms/addresses/return-path.ts';
+import { connectSmtp } from '../../src/delivery/wire/smtp/client.ts';
+import type { SmtpTarget } from '../../src/delivery/wire/smtp/contract.ts';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 import { createPrivateKey, hash, sign } from 'node:crypto';
-import { type DkimKey, generateDkimKey } from '../../src/delivery/dkim/sign.ts';
+import { type DkimKey, generateDkimKey } from '../../src/delivery/content/dkim/sign.ts';
 import { rounded } from './machine.ts';
 
 /** A signature covers some 1,500 characters of header fields. */

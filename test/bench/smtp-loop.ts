@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
-import { connectSmtp } from '../../src/delivery/smtp/client.ts';
-import type { SmtpConnection, SmtpSubmission } from '../../src/delivery/smtp/contract.ts';
+import { connectSmtp } from '../../src/delivery/wire/smtp/client.ts';
+import type { SmtpConnection, SmtpSubmission } from '../../src/delivery/wire/smtp/contract.ts';
 
 export interface SmtpLoopResult {
   messagesPerSecond: number;

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { emailEventData, emailEvents } from '../../src/delivery/events.ts';
+import { emailEventData, emailEvents } from '../../src/delivery/terms/events.ts';
 import { createWebhookManager } from '../../src/features/webhooks/service.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { createEvent } from '../../src/platform/events/define.ts';

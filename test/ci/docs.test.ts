@@ -2,14 +2,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { findDocFaults } from './docs.ts';
 
-const files = new Set(['src/delivery/send/loop.ts', 'docs/flows.md', 'README.md']);
+const files = new Set(['src/delivery/sender/loop/loop.ts', 'docs/flows.md', 'README.md']);
 const faultsOf = (text: string, path = 'docs/page.md') =>
   findDocFaults(path, text, (name) => files.has(name));
 
 describe('the check of the documentation', () => {
   it('accepts paths with and without src/, and links between pages', () => {
     const text =
-      'See `src/delivery/send/loop.ts`, `delivery/send/loop.ts`, [flows](flows.md#runs), [top](../README.md).';
+      'See `src/delivery/sender/loop/loop.ts`, `delivery/sender/loop/loop.ts`, [flows](flows.md#runs), [top](../README.md).';
     expect(faultsOf(text)).toEqual([]);
   });
 

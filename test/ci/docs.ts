@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 
 /** Where a path in a page may begin: the documentation leaves out `src/`. */
 const ROOTS = ['', 'src/'];
-/** A path in backticks, such as `delivery/send/loop.ts`. Names without a folder could be anywhere. */
+/** A path in backticks, such as `delivery/sender/loop/loop.ts`. Names without a folder could be anywhere. */
 const MENTION = /`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|js|md|sql|json|yml|toml|py))(?:`|:)/g;
 /** The target of a link, without the anchor. */
 const LINK = /\]\((?!\w+:)([^)#\s]+)(?:#[^)]*)?\)/g;

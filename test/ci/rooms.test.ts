@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { findRoomFaults } from './rooms.ts';
 
-const PAGE = 'src/delivery/facts/README.md';
-const faultsOf = (text: string | null, file = 'src/delivery/facts/facts.ts') =>
+const PAGE = 'src/delivery/ledger/facts/README.md';
+const faultsOf = (text: string | null, file = 'src/delivery/ledger/facts/facts.ts') =>
   findRoomFaults(text === null ? [file] : [file, PAGE], () => text ?? '');
 
 describe('the check of folders', () => {
@@ -16,7 +16,7 @@ describe('the check of folders', () => {
 
   it('reports a folder without a page', () => {
     expect(faultsOf(null)).toEqual([
-      'src/delivery/facts: Add a README.md that says what belongs in the folder.',
+      'src/delivery/ledger/facts: Add a README.md that says what belongs in the folder.',
     ]);
   });
 
@@ -35,8 +35,8 @@ describe('the check of folders', () => {
   });
 
   it('asks for one page of folders that are all alike', () => {
-    expect(faultsOf(null, 'src/delivery/providers/ses/api.ts')).toEqual([]);
-    expect(faultsOf(null, 'src/delivery/providers/port.ts')).toHaveLength(1);
+    expect(faultsOf(null, 'src/delivery/wire/providers/ses/api.ts')).toEqual([]);
+    expect(faultsOf(null, 'src/delivery/wire/adapters/port.ts')).toHaveLength(1);
   });
 
   it('leaves out folders that are not covered', () => {

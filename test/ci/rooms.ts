@@ -16,7 +16,7 @@ const COVERED = [
   'workflows',
 ];
 /** Their subfolders are all alike, so one README.md above them is enough. */
-const ALIKE = ['src/delivery/providers', 'workflows'];
+const ALIKE = ['src/delivery/wire/providers', 'workflows'];
 const MAX_LINES = 10;
 
 const isCovered = (folder: string) =>

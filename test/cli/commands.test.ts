@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
+import { keepOperatorMail } from '../../src/delivery/wire/inbound/operator-mails.ts';
 import { findApiKey } from '../../src/features/api-keys/service.ts';
 import { resetPassword } from '../../src/features/users/resets.ts';
 import { hashPassword, verifyPassword } from '../../src/features/users/service.ts';

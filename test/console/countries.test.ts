@@ -1,7 +1,7 @@
 // Countries are found by name or code, and the list has every country that the service knows.
 import { expect, it } from '@jest/globals';
 import { codeOfCountry, codeOfName, COUNTRIES, countryName } from '../../console/src/ui/countries.ts';
-import { countryZones } from '../../src/delivery/addresses/country-zones.ts';
+import { countryZones } from '../../src/delivery/terms/addresses/country-zones.ts';
 
 it('lists every country of the service, each with a name of its own', () => {
   const codes = new Set(COUNTRIES.map(({ code }) => code));

@@ -1,10 +1,10 @@
 // Despite random kills, a campaign reaches no recipient twice, loses none, and its counts always add up.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { holdRetries, releaseRetries } from '../../src/delivery/blocks/campaign-blocks.ts';
+import { holdRetries, releaseRetries } from '../../src/delivery/ledger/blocks/campaign-blocks.ts';
 import { type CampaignCounts, campaignCounts } from '../../src/features/campaigns/campaign-counts.ts';
-import { recountBlocks } from '../../src/delivery/blocks/tallies.ts';
-import { lockCampaignForChange } from '../../src/delivery/blocks/campaign-lock.ts';
+import { recountBlocks } from '../../src/delivery/ledger/blocks/tallies.ts';
+import { lockCampaignForChange } from '../../src/delivery/ledger/ownership/campaign-lock.ts';
 import { inTransaction, isConnectionError } from '../../src/platform/db/queryable.ts';
 import { writeCampaign, type WrittenCampaign, wrongTallies } from '../support/campaigns.ts';
 import { scale } from '../support/crash/scale.ts';

@@ -1,8 +1,8 @@
 // Each accepted mail becomes one conversation message and one event, whatever is killed while thousands arrive.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { connectSmtp } from '../../src/delivery/smtp/client.ts';
-import type { SmtpConnection, SmtpOutcome } from '../../src/delivery/smtp/contract.ts';
+import { connectSmtp } from '../../src/delivery/wire/smtp/client.ts';
+import type { SmtpConnection, SmtpOutcome } from '../../src/delivery/wire/smtp/contract.ts';
 import { fractionOf } from '../support/crash/send-and-kill.ts';
 import { scale } from '../support/crash/scale.ts';
 import { accountOf, type CrashStage, openCrashStage } from '../support/crash/stage.ts';

@@ -1,5 +1,5 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
+import { addProvider, requireProviderKind } from '../../src/delivery/wire/providers/named.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { startScrape } from '../../src/features/brands/scrape/start.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';

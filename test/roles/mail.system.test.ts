@@ -1,7 +1,7 @@
 // The mail role loses and doubles no accepted report if it is killed, and logs no addresses or contents.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { returnPathAddress } from '../../src/delivery/addresses/return-path.ts';
-import { connectSmtp } from '../../src/delivery/smtp/client.ts';
+import { returnPathAddress } from '../../src/delivery/terms/addresses/return-path.ts';
+import { connectSmtp } from '../../src/delivery/wire/smtp/client.ts';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';

@@ -1,7 +1,7 @@
 // A new APP_SECRET loses no opt-out, and a secret that the database does not know starts no role and no command.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { createSendingDomains } from '../../src/delivery/dkim/domain-signers.ts';
+import { createSendingDomains } from '../../src/delivery/content/dkim/domain-signers.ts';
 import { unsubscribeLinks } from '../../src/features/unsubscribe/service.ts';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';

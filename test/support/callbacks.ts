@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import pino from 'pino';
 import { z } from 'zod';
-import { messageReference } from '../../src/delivery/addresses/reference.ts';
+import { messageReference } from '../../src/delivery/terms/addresses/reference.ts';
 import type {
   CallbackRequest,
   CallbackResult,
   InboundSms,
   ProviderFact,
   ProviderKind,
-} from '../../src/delivery/providers/kind.ts';
-import type { NamedProvider } from '../../src/delivery/providers/named.ts';
-import { createRecipientFence } from '../../src/delivery/consent/recipient-fence.ts';
+} from '../../src/delivery/wire/adapters/kind.ts';
+import type { NamedProvider } from '../../src/delivery/wire/providers/named.ts';
+import { createRecipientFence } from '../../src/delivery/ledger/consent/recipient-fence.ts';
 import { createCallbackRecording } from '../../src/features/callbacks/recording.ts';
 import { type CallbackDeps, type Callbacks, createCallbacks } from '../../src/features/callbacks/service.ts';
 import type { Database } from '../../src/platform/db/database.ts';

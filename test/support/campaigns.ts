@@ -1,6 +1,6 @@
 /** Campaigns with a complete snapshot, as the workflow leaves them. */
-import { claimBlock } from '../../src/delivery/blocks/claim-blocks.ts';
-import type { Claim } from '../../src/delivery/send/claim/claims.ts';
+import { claimBlock } from '../../src/delivery/ledger/blocks/claim-blocks.ts';
+import type { Claim } from '../../src/delivery/ledger/ownership/claims.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { QueuedAccount } from './queued.ts';
 import { TEST_LIMITS } from './sending.ts';

@@ -1,8 +1,8 @@
 import pino from 'pino';
 import type { Config } from '../../src/config.ts';
-import { returnPathHostOf } from '../../src/delivery/addresses/return-path-host.ts';
-import { generateDomainKeys, insertDomainKeys, selectorsOf } from '../../src/delivery/dkim/keys.ts';
-import type { DkimKey } from '../../src/delivery/dkim/sign.ts';
+import { returnPathHostOf } from '../../src/delivery/terms/addresses/return-path-host.ts';
+import { generateDomainKeys, insertDomainKeys, selectorsOf } from '../../src/delivery/content/dkim/keys.ts';
+import type { DkimKey } from '../../src/delivery/content/dkim/sign.ts';
 import { serviceHosts } from '../../src/features/domains/name.ts';
 import { trackingHostOf } from '../../src/features/domains/records.ts';
 import { createDomainWatch, type DomainWatch } from '../../src/features/domains/watch.ts';

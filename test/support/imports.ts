@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { createRecipientFence } from '../../src/delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../../src/delivery/ledger/consent/recipient-fence.ts';
 import { eventConsumers } from '../../src/features/events.ts';
 import { advanceImport, type ImportRunDeps } from '../../src/features/imports/run.ts';
 import type { Import } from '../../src/features/imports/schema.ts';

@@ -5,14 +5,14 @@ import {
   type MailListener,
   type MailListenerOptions,
   startMailListener,
-} from '../../src/delivery/inbound/listener.ts';
-import type { Inboxes } from '../../src/delivery/inbound/inboxes.ts';
-import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
-import type { MailKeys } from '../../src/delivery/inbound/recipients.ts';
-import { createReportRecording } from '../../src/delivery/inbound/record-reports.ts';
-import { createRecipientFence } from '../../src/delivery/consent/recipient-fence.ts';
-import { connectSmtp } from '../../src/delivery/smtp/client.ts';
-import type { SmtpTarget } from '../../src/delivery/smtp/contract.ts';
+} from '../../src/delivery/wire/inbound/listener.ts';
+import type { Inboxes } from '../../src/delivery/wire/inbound/inboxes.ts';
+import { keepOperatorMail } from '../../src/delivery/wire/inbound/operator-mails.ts';
+import type { MailKeys } from '../../src/delivery/wire/inbound/recipients.ts';
+import { createReportRecording } from '../../src/delivery/wire/inbound/record-reports.ts';
+import { createRecipientFence } from '../../src/delivery/ledger/consent/recipient-fence.ts';
+import { connectSmtp } from '../../src/delivery/wire/smtp/client.ts';
+import type { SmtpTarget } from '../../src/delivery/wire/smtp/contract.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import { testEvents } from './events.ts';

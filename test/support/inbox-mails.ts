@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { parseEmailAddress } from '../../src/delivery/addresses/email.ts';
-import { messageReference } from '../../src/delivery/addresses/reference.ts';
-import { allocateMessageIds, writeMessages } from '../../src/delivery/accept/write-messages.ts';
-import type { NewMessage } from '../../src/delivery/accept/new-message.ts';
-import { messageClasses } from '../../src/delivery/message.ts';
+import { parseEmailAddress } from '../../src/delivery/terms/addresses/email.ts';
+import { messageReference } from '../../src/delivery/terms/addresses/reference.ts';
+import { allocateMessageIds, writeMessages } from '../../src/delivery/ledger/accept/write-messages.ts';
+import type { NewMessage } from '../../src/delivery/ledger/accept/new-message.ts';
+import { messageClasses } from '../../src/delivery/terms/message.ts';
 import { createTrackedEventConsumers } from '../../src/features/events.ts';
 import type { ArrivalDeps } from '../../src/features/inbox/arrival/arrive.ts';
 import type { ReadMail } from '../../src/features/inbox/mail/mail.ts';

@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '../../src/delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../src/delivery/terms/addresses/email.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 
 /** Lets an account have inboxes, as `carillon inbox enable` does. */

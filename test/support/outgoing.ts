@@ -1,5 +1,5 @@
-import type { OutgoingEmail, OutgoingSms } from '../../src/delivery/providers/port.ts';
-import { parseEmailAddress } from '../../src/delivery/addresses/email.ts';
+import type { OutgoingEmail, OutgoingSms } from '../../src/delivery/wire/adapters/port.ts';
+import { parseEmailAddress } from '../../src/delivery/terms/addresses/email.ts';
 
 function address(text: string) {
   const parsed = parseEmailAddress(text);

@@ -1,10 +1,10 @@
 /** Plain messages that are handed over and then recorded, in either way, with all that a record stores. */
-import type { HandOverOutcome } from '../../src/delivery/hand-over-outcome.ts';
-import { takePlainMessages } from '../../src/delivery/send/claim/take.ts';
-import type { BatchMessage } from '../../src/delivery/send/intend/batch.ts';
-import { outcomeRecords } from '../../src/delivery/send/record/outcomes.ts';
-import { type BatchRecord, createBatchRecording } from '../../src/delivery/send/record/record.ts';
-import { createPlainRecording } from '../../src/delivery/send/record/record-plain.ts';
+import type { HandOverOutcome } from '../../src/delivery/terms/hand-over-outcome.ts';
+import { takePlainMessages } from '../../src/delivery/ledger/claim/take.ts';
+import type { BatchMessage } from '../../src/delivery/ledger/intend/batch.ts';
+import { outcomeRecords } from '../../src/delivery/ledger/record/outcomes.ts';
+import { type BatchRecord, createBatchRecording } from '../../src/delivery/ledger/record/record.ts';
+import { createPlainRecording } from '../../src/delivery/ledger/record/record-plain.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { insertContacts } from './contacts.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ProviderDeps } from '../../src/delivery/providers/kind.ts';
+import type { ProviderDeps } from '../../src/delivery/wire/adapters/kind.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createEgress } from '../../src/platform/egress/client.ts';
 import { type Answer, type ReceivedRequest, startReceiver, testCa } from './https-receiver.ts';

@@ -1,6 +1,6 @@
-import { messageClasses } from '../../src/delivery/message.ts';
-import type { MessageSource } from '../../src/delivery/accept/new-message.ts';
-import { allocateMessageIds, writeMessages } from '../../src/delivery/accept/write-messages.ts';
+import { messageClasses } from '../../src/delivery/terms/message.ts';
+import type { MessageSource } from '../../src/delivery/ledger/accept/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../src/delivery/ledger/accept/write-messages.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 import { plainStatement } from './write-statement.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import type { Inboxes } from '../../src/delivery/inbound/inboxes.ts';
+import type { Inboxes } from '../../src/delivery/wire/inbound/inboxes.ts';
 import { resolveInboxAddress } from '../../src/features/inbox/inboxes/resolve.ts';
 import { createMailAcceptance, type MailAcceptanceDeps } from '../../src/features/inbox/receive/accept.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';

@@ -1,6 +1,6 @@
 /** What recipients do with messages: they open them, click links, and unsubscribe. */
 import type pg from 'pg';
-import { optOutHashes } from '../../src/delivery/consent/opt-outs.ts';
+import { optOutHashes } from '../../src/delivery/ledger/consent/opt-outs.ts';
 import { decideFetches } from '../../src/features/tracking/decisions.ts';
 import { createUnsubscribe } from '../../src/features/unsubscribe/service.ts';
 import { testEvents } from './events.ts';

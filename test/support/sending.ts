@@ -3,19 +3,16 @@ import type { AddressInfo, Socket } from 'node:net';
 import type pg from 'pg';
 import pino from 'pino';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import { DEFAULT_PROVIDER } from '../../src/delivery/backlog.ts';
-import type { SendingDomain, SendingDomains } from '../../src/delivery/dkim/domain-signers.ts';
-import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
-import type { PreparePool } from '../../src/delivery/mime/prepare-pool.ts';
-import { createSmtpProvider } from '../../src/delivery/providers/smtp/hand-over.ts';
-import {
-  createEmailChannel,
-  type EmailChannelSettings,
-} from '../../src/delivery/channels/email/hand-over.ts';
-import type { ProviderChannel } from '../../src/delivery/send/provider-channel.ts';
-import type { LinkTracker } from '../../src/delivery/send/compose/tracked-links.ts';
-import type { FollowProviders } from '../../src/delivery/send/named-shares.ts';
-import { createSender } from '../../src/delivery/send/loop.ts';
+import { DEFAULT_PROVIDER } from '../../src/delivery/terms/backlog.ts';
+import type { SendingDomain, SendingDomains } from '../../src/delivery/content/dkim/domain-signers.ts';
+import type { DkimSigner } from '../../src/delivery/content/dkim/sign.ts';
+import type { PreparePool } from '../../src/delivery/content/mime/prepare-pool.ts';
+import { createSmtpProvider } from '../../src/delivery/wire/providers/smtp/hand-over.ts';
+import { createEmailChannel, type EmailChannelSettings } from '../../src/delivery/sender/email/hand-over.ts';
+import type { ProviderChannel } from '../../src/delivery/sender/compose/provider-channel.ts';
+import type { LinkTracker } from '../../src/delivery/content/mime/tracked-links.ts';
+import type { FollowProviders } from '../../src/delivery/sender/loop/named-shares.ts';
+import { createSender } from '../../src/delivery/sender/loop/loop.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import type { LiveProcess } from '../../src/platform/processes/process.ts';

@@ -1,5 +1,9 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import { addProvider, type NamedProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
+import {
+  addProvider,
+  type NamedProvider,
+  requireProviderKind,
+} from '../../src/delivery/wire/providers/named.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { TEST_SECRET } from './api.ts';

@@ -3,4 +3,4 @@ import { parentPort } from 'node:worker_threads';
 
 const never = new Int32Array(new SharedArrayBuffer(4));
 parentPort?.on('message', () => void Atomics.wait(never, 0, 0, 300));
-await import('../../src/delivery/mime/prepare-thread.ts');
+await import('../../src/delivery/content/mime/prepare-thread.ts');

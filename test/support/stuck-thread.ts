@@ -1,6 +1,6 @@
 /** A thread of the prepare pool that never finishes the subject `stuck`, and fails on the subject `crash`. */
 import { parentPort } from 'node:worker_threads';
-import type { EmailContent } from '../../src/delivery/mime/message.ts';
+import type { EmailContent } from '../../src/delivery/content/mime/message.ts';
 
 parentPort?.on('message', ({ subject }: EmailContent) => {
   while (subject === 'stuck') Math.random();

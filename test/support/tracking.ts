@@ -1,6 +1,6 @@
-import { messageClasses } from '../../src/delivery/message.ts';
-import type { NewMessage } from '../../src/delivery/accept/new-message.ts';
-import { allocateMessageIds, writeMessages } from '../../src/delivery/accept/write-messages.ts';
+import { messageClasses } from '../../src/delivery/terms/message.ts';
+import type { NewMessage } from '../../src/delivery/ledger/accept/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../src/delivery/ledger/accept/write-messages.ts';
 import type { Hit } from '../../src/features/tracking/hits.ts';
 import { createTrackingTokens, type TrackedTarget } from '../../src/features/tracking/tokens.ts';
 import type { Database } from '../../src/platform/db/database.ts';

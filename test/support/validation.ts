@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { addWalletEntry } from '../../src/delivery/money/wallet.ts';
+import { addWalletEntry } from '../../src/delivery/ledger/money/wallet.ts';
 import { openAddressChecker } from '../../src/features/validation/checks/open-checker.ts';
 import { advanceValidation, type ValidationRunDeps } from '../../src/features/validation/run.ts';
 import type { AudienceBody, Item, Operation } from '../../src/features/validation/schema.ts';

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { emailEventData, emailEvents } from '../../src/delivery/events.ts';
+import { emailEventData, emailEvents } from '../../src/delivery/terms/events.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../../src/features/webhooks/attempts/attempt.ts';
 import type { EventType } from '../../src/features/webhooks/catalogue.ts';

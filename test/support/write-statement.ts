@@ -1,4 +1,4 @@
-import { defineWriting } from '../../src/delivery/accept/write-statement.ts';
+import { defineWriting } from '../../src/delivery/ledger/accept/write-statement.ts';
 
 /** Writes messages without additions. */
 export const plainStatement = defineWriting({

@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
-import { createRecipientFence } from '../../src/delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../../src/delivery/ledger/consent/recipient-fence.ts';
 import { fail } from '../../src/features/bulk-actions/model.ts';
 import { advanceBulkAction } from '../../src/features/bulk-actions/run.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';

@@ -8,7 +8,7 @@ import pino from 'pino';
 import { createCampaignActivities } from '../../activities/campaigns.ts';
 import { loadConfig } from '../../src/config.ts';
 import { campaignCounts } from '../../src/features/campaigns/campaign-counts.ts';
-import { claimBlock } from '../../src/delivery/blocks/claim-blocks.ts';
+import { claimBlock } from '../../src/delivery/ledger/blocks/claim-blocks.ts';
 import type { CampaignRow } from '../../src/features/campaigns/model.ts';
 import { readCampaign } from '../../src/features/campaigns/run/page.ts';
 import { cancelCampaign } from '../../src/features/campaigns/transitions.ts';

@@ -1,7 +1,7 @@
 // The workflow of a campaign whose blocks are held wakes when they are released, tests its variants, and completes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { releaseDomainPage } from '../../src/delivery/limits/release-domain.ts';
+import { releaseDomainPage } from '../../src/delivery/ledger/release/release-domain.ts';
 import { pauseSending, resumeSending, setAccount } from '../../src/features/accounts/service.ts';
 import { readCampaign } from '../../src/features/campaigns/run/page.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
-import { shakeHands } from '../../src/delivery/smtp/handshake.ts';
+import { shakeHands } from '../../src/delivery/wire/smtp/handshake.ts';
 import { createAddressChecker } from '../../src/features/validation/checks/address-checker.ts';
 import { createDomainLookups } from '../../src/features/validation/checks/domain-lookups.ts';
 import { createMailboxProbe } from '../../src/features/validation/checks/mailbox-probe.ts';

@@ -1,9 +1,14 @@
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { settingIn } from '../../delivery/sql-parts.ts';
-import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
-import { type Projections, projectNext } from '../../delivery/limits/projection.ts';
-import { emailPriceSql, highestSmsPriceSql, monthlyEmailsSql, paysSql } from '../../delivery/money/prices.ts';
-import { usageSql } from '../../delivery/money/usage.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { settingIn } from '../../delivery/terms/sql-parts.ts';
+import { type Capacity, readCapacity } from '../../delivery/ledger/limits/capacity.ts';
+import { type Projections, projectNext } from '../../delivery/ledger/limits/projection.ts';
+import {
+  emailPriceSql,
+  highestSmsPriceSql,
+  monthlyEmailsSql,
+  paysSql,
+} from '../../delivery/ledger/money/prices.ts';
+import { usageSql } from '../../delivery/ledger/money/usage.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 

@@ -1,6 +1,6 @@
-import { isBlocked } from '../../delivery/limits/capacity.ts';
-import { sandboxAddress } from '../../delivery/sender-identity.ts';
-import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import { isBlocked } from '../../delivery/ledger/limits/capacity.ts';
+import { sandboxAddress } from '../../delivery/terms/sender-identity.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { AccountFigures } from './model.ts';
 import {

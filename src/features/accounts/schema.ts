@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { bareEmail } from '../../delivery/addresses/bare-email.ts';
-import { withoutLiquid } from '../../delivery/contents/no-liquid.ts';
-import { accountTiers } from '../../delivery/limits/tiers.ts';
+import { bareEmail } from '../../delivery/terms/addresses/bare-email.ts';
+import { withoutLiquid } from '../../delivery/terms/texts/no-liquid.ts';
+import { accountTiers } from '../../delivery/ledger/limits/tiers.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { brandSchema } from '../brands/schema.ts';

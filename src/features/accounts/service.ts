@@ -1,8 +1,8 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import type { AccountTier } from '../../delivery/limits/tiers.ts';
-import { endReleaseCtes, releaseCtes } from '../../delivery/limits/release-held.ts';
-import { readSenders } from '../../delivery/sender-identity.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import type { AccountTier } from '../../delivery/ledger/limits/tiers.ts';
+import { endReleaseCtes, releaseCtes } from '../../delivery/ledger/release/release-held.ts';
+import { readSenders } from '../../delivery/terms/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { foldUsage } from '../../delivery/money/usage.ts';
+import { foldUsage } from '../../delivery/ledger/money/usage.ts';
 import type { Pulse } from '../../platform/processes/pulse.ts';
 import type { Repeating } from '../../platform/processes/repeat.ts';
 

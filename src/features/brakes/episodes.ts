@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { sendingEvents } from '../../delivery/events.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { settingIn } from '../../delivery/sql-parts.ts';
-import { allowance } from '../../delivery/limits/allowance.ts';
+import { sendingEvents } from '../../delivery/terms/events.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { settingIn } from '../../delivery/terms/sql-parts.ts';
+import { allowance } from '../../delivery/ledger/limits/allowance.ts';
 import { createEvent } from '../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { sendingEvents } from '../../delivery/events.ts';
+import { sendingEvents } from '../../delivery/terms/events.ts';
 import { createEvent, type PublishedEvent } from '../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
-import { limitSettings } from '../../delivery/limits/authority.ts';
-import { systemSender } from '../../delivery/sender-identity.ts';
+import { limitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { systemSender } from '../../delivery/terms/sender-identity.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';

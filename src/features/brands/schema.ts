@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LINK_SCHEMES, WRONG_SCHEME } from '../../delivery/contents/link-schemes.ts';
+import { LINK_SCHEMES, WRONG_SCHEME } from '../../delivery/content/templates/link-schemes.ts';
 import { pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { isTimeZone } from '../../platform/input/time-zones.ts';

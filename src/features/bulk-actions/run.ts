@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { BulkActionProgress } from '../../../workflows/bulk-actions/contract.ts';
-import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
+import type { RecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
 import type { ScannedIds } from '../../platform/db/id-scan.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isStatementTimeout } from '../../platform/db/statement-limit.ts';

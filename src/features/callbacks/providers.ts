@@ -6,7 +6,7 @@ import {
   openProvider,
   type ProviderRow,
   UnusableProviderError,
-} from '../../delivery/providers/named.ts';
+} from '../../delivery/wire/providers/named.ts';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';

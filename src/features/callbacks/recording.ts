@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import { accountsToFence, type DeliveryFact } from '../../delivery/facts/delivery-fact.ts';
-import { type RecordedFacts, recordFacts } from '../../delivery/facts/facts.ts';
-import { type RecipientFence, waitForEach } from '../../delivery/consent/recipient-fence.ts';
+import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
+import { accountsToFence, type DeliveryFact } from '../../delivery/ledger/facts/delivery-fact.ts';
+import { type RecordedFacts, recordFacts } from '../../delivery/ledger/facts/facts.ts';
+import { type RecipientFence, waitForEach } from '../../delivery/ledger/consent/recipient-fence.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData } from '../../platform/db/refused-data.ts';

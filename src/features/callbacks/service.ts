@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
-import { parseMessageReference } from '../../delivery/addresses/reference.ts';
-import type { DeliveryFact } from '../../delivery/facts/delivery-fact.ts';
+import { parseMessageReference } from '../../delivery/terms/addresses/reference.ts';
+import type { DeliveryFact } from '../../delivery/ledger/facts/delivery-fact.ts';
 import type {
   CallbackRequest,
   CallbackResult,
   InboundSms,
   ProviderFact,
-} from '../../delivery/providers/kind.ts';
-import type { NamedProvider } from '../../delivery/providers/named.ts';
+} from '../../delivery/wire/adapters/kind.ts';
+import type { NamedProvider } from '../../delivery/wire/providers/named.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Egress } from '../../platform/egress/client.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';

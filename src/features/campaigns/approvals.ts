@@ -3,7 +3,7 @@ import type { CampaignFields } from './schema.ts';
 import { notFound } from '../../errors.ts';
 import { decideApproval, type Decision } from '../../platform/db/approvals.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, findCampaignById } from './model.ts';
 import { presentCampaigns } from './presenter.ts';
 import { approveCampaign, rejectCampaign } from './transitions.ts';

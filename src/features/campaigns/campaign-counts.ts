@@ -1,4 +1,4 @@
-import { IS_WHOLE, rowsOfBlock, tallyGroups } from '../../delivery/blocks/tallies.ts';
+import { IS_WHOLE, rowsOfBlock, tallyGroups } from '../../delivery/ledger/blocks/tallies.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** Recipients of a campaign. `audience` is the sum of the others. */

@@ -1,9 +1,9 @@
 /** Checks everything that must be right before a campaign is sent, and reports all problems at once. */
 import type pg from 'pg';
-import { hasHtml } from '../../delivery/channels/content-shapes.ts';
-import type { VersionContent } from '../../delivery/contents/content.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { readCapacity } from '../../delivery/limits/capacity.ts';
+import { hasHtml } from '../../delivery/terms/channels/content-shapes.ts';
+import type { VersionContent } from '../../delivery/content/templates/content.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { readCapacity } from '../../delivery/ledger/limits/capacity.ts';
 import { Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';

@@ -1,5 +1,5 @@
 import type { ModelObject } from 'objection';
-import type { Channel } from '../../delivery/message.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';

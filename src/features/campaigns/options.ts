@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { withoutLiquid } from '../../delivery/contents/no-liquid.ts';
+import { withoutLiquid } from '../../delivery/terms/texts/no-liquid.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { MAX_ID } from '../../platform/db/paging.ts';
 

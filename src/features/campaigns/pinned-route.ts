@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { defineStatement } from '../../platform/db/statements.ts';
-import type { Channel } from '../../delivery/message.ts';
-import { routeSql, type TrackingDefaults, trackedSql } from '../../delivery/accept/write-statement.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
+import { routeSql, type TrackingDefaults, trackedSql } from '../../delivery/ledger/accept/write-statement.ts';
 
 /** The provider and tracking of a campaign's messages, chosen once for all of them. */
 export interface PinnedRoute {

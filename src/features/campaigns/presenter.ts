@@ -1,5 +1,5 @@
 import { campaignCounts, type CampaignCounts, countsOfLastLook, NO_RECIPIENTS } from './campaign-counts.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import type { Copied } from '../../platform/input/read-only.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { presentContent, presentContents } from './content.ts';

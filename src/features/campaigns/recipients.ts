@@ -3,7 +3,7 @@
  * each statement reads only a few blocks.
  */
 import { campaignCounts } from './campaign-counts.ts';
-import type { Bounce, MessageStatus } from '../../delivery/message.ts';
+import type { Bounce, MessageStatus } from '../../delivery/terms/message.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { wakeCampaign } from '../../delivery/blocks/campaign-blocks.ts';
+import { wakeCampaign } from '../../delivery/ledger/blocks/campaign-blocks.ts';
 import type { CreatedResult } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { CheckDeps } from './checks.ts';

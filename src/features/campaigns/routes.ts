@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import type { ContentEngine } from '../../delivery/contents/content.ts';
-import { limitSettings } from '../../delivery/limits/authority.ts';
+import type { ContentEngine } from '../../delivery/content/templates/content.ts';
+import { limitSettings } from '../../delivery/ledger/limits/authority.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { channels, messageStatuses } from '../../delivery/message.ts';
+import { channels, messageStatuses } from '../../delivery/terms/message.ts';
 import { issueMessage } from '../../errors.ts';
 import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { oneLine } from '../../platform/input/one-line.ts';

@@ -1,9 +1,9 @@
-import type { VersionContent } from '../../delivery/contents/content.ts';
-import type { Channel } from '../../delivery/message.ts';
+import type { VersionContent } from '../../delivery/content/templates/content.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { pinRoute } from './pinned-route.ts';
-import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
-import { findSmsSender } from '../../delivery/sms-senders.ts';
-import type { TrackingDefaults } from '../../delivery/accept/write-statement.ts';
+import { readSenders, senderOf } from '../../delivery/terms/sender-identity.ts';
+import { findSmsSender } from '../../delivery/terms/sms-senders.ts';
+import type { TrackingDefaults } from '../../delivery/ledger/accept/write-statement.ts';
 import { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,6 +1,6 @@
 /** What requests do to campaigns. */
 import type pg from 'pg';
-import { requeueUnknown } from '../../delivery/blocks/campaign-blocks.ts';
+import { requeueUnknown } from '../../delivery/ledger/blocks/campaign-blocks.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,6 +1,6 @@
-import { holdRetries, releaseRetries } from '../../delivery/blocks/campaign-blocks.ts';
+import { holdRetries, releaseRetries } from '../../delivery/ledger/blocks/campaign-blocks.ts';
 import { releaseUnsendable } from './run/unsendable-blocks.ts';
-import { lockCampaignForChange } from '../../delivery/blocks/campaign-lock.ts';
+import { lockCampaignForChange } from '../../delivery/ledger/ownership/campaign-lock.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { defineTransitions } from '../../platform/db/transitions.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';

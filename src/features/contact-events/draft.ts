@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { type Client, describeClient, findUtm, type Utm } from './enrichment.ts';
 import type { TrackEventBody } from './schema.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
 import { invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';

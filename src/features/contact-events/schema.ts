@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { ADDRESS_PATTERN, parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { ADDRESS_PATTERN, parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';

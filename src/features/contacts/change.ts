@@ -1,5 +1,5 @@
-import { type AddressError, parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { readPhone } from '../../delivery/addresses/phone.ts';
+import { type AddressError, parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { readPhone } from '../../delivery/terms/addresses/phone.ts';
 import { invalid, type ValidationErrors } from '../../errors.ts';
 import type { ContactData } from './data.ts';
 import { channelId } from './presenter.ts';

@@ -1,8 +1,13 @@
-import type { OptOutSource } from '../../delivery/consent/opt-outs.ts';
-import { acceptedHashes, endOptOut, optOutHashes, recordOptOut } from '../../delivery/consent/opt-outs.ts';
-import { endUnapplied, keepUnapplied } from '../../delivery/consent/unapplied-opt-outs.ts';
-import { withoutTag } from '../../delivery/addresses/recipient.ts';
-import { type Channel, channelFacts, channels } from '../../delivery/channels/index.ts';
+import type { OptOutSource } from '../../delivery/ledger/consent/opt-outs.ts';
+import {
+  acceptedHashes,
+  endOptOut,
+  optOutHashes,
+  recordOptOut,
+} from '../../delivery/ledger/consent/opt-outs.ts';
+import { endUnapplied, keepUnapplied } from '../../delivery/ledger/consent/unapplied-opt-outs.ts';
+import { withoutTag } from '../../delivery/terms/channels/recipient.ts';
+import { type Channel, channelFacts, channels } from '../../delivery/terms/channels/index.ts';
 import { AppError } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,4 +1,4 @@
-import { findOptOuts } from '../../delivery/consent/opt-outs.ts';
+import { findOptOuts } from '../../delivery/ledger/consent/opt-outs.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ConsentDeps, lockConsent } from './consent.ts';

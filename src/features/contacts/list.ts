@@ -1,5 +1,10 @@
 import type pg from 'pg';
-import { emailKeys, emailParts, phoneKeys, searchedPhones } from '../../delivery/addresses/search-keys.ts';
+import {
+  emailKeys,
+  emailParts,
+  phoneKeys,
+  searchedPhones,
+} from '../../delivery/terms/addresses/search-keys.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { prefixPattern } from '../../platform/db/like.ts';
 import type { BrandScope } from '../../platform/db/model.ts';

@@ -2,8 +2,8 @@
  * Clears the personal data of a deleted contact from its messages. The messages themselves stay, for counts and
  * reports.
  */
-import { lockCampaignForChange } from '../../delivery/blocks/campaign-lock.ts';
-import { cancelMessages, skipRecipients } from '../../delivery/cancel.ts';
+import { lockCampaignForChange } from '../../delivery/ledger/ownership/campaign-lock.ts';
+import { cancelMessages, skipRecipients } from '../../delivery/ledger/cancel/cancel.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 const REASON = 'the contact was deleted';

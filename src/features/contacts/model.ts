@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Channel } from '../../delivery/message.ts';
-import { optedOutAtSql } from '../../delivery/consent/opt-outs.ts';
-import { endedSql } from '../../delivery/consent/suppressions.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
+import { optedOutAtSql } from '../../delivery/ledger/consent/opt-outs.ts';
+import { endedSql } from '../../delivery/ledger/consent/suppressions.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { PreparedStatement } from '../../platform/db/statements.ts';

@@ -3,8 +3,8 @@
  * cleared when their contact is deleted.
  */
 import { hash } from 'node:crypto';
-import { readPhone } from '../../delivery/addresses/phone.ts';
-import { emailKeys, phoneKeys } from '../../delivery/addresses/search-keys.ts';
+import { readPhone } from '../../delivery/terms/addresses/phone.ts';
+import { emailKeys, phoneKeys } from '../../delivery/terms/addresses/search-keys.ts';
 import type { RemovalStep } from './removal-work.ts';
 
 /** Bytes of a hash: enough that no two addresses of a brand have the same. */

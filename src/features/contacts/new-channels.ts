@@ -1,5 +1,5 @@
-import { findOptOuts, recordImportedOptOuts } from '../../delivery/consent/opt-outs.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { findOptOuts, recordImportedOptOuts } from '../../delivery/ledger/consent/opt-outs.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import type { Pending, Work } from './bulk-work.ts';
 
 /** Finds when each of the addresses unsubscribed from the brand. */

@@ -3,11 +3,11 @@
  * in pages, in laps, for all such opt-outs of the brand together. An opt-out that arrives during a lap joins the walk
  * where it is. It has been compared with every contact when the walk reaches the same place in the next lap.
  */
-import { channelFacts } from '../../delivery/channels/index.ts';
+import { channelFacts } from '../../delivery/terms/channels/index.ts';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Channel } from '../../delivery/message.ts';
-import { acceptedHashes, type OptOutSource } from '../../delivery/consent/opt-outs.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
+import { acceptedHashes, type OptOutSource } from '../../delivery/ledger/consent/opt-outs.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import type { Pulse } from '../../platform/processes/pulse.ts';
 import type { Repeating } from '../../platform/processes/repeat.ts';

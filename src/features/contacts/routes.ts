@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { createRecipientFence, type RecipientFence } from '../../delivery/consent/recipient-fence.ts';
+import { createRecipientFence, type RecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { ADDRESS_PATTERN } from '../../delivery/terms/addresses/email.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
-import { channels, messageStatuses } from '../../delivery/message.ts';
+import { answersMailSql } from '../../delivery/ledger/accept/answered-mail.ts';
+import { channels, messageStatuses } from '../../delivery/terms/message.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import type { BrandScope } from '../../platform/db/model.ts';

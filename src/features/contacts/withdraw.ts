@@ -1,6 +1,6 @@
-import { recordImportedOptOuts } from '../../delivery/consent/opt-outs.ts';
-import { withoutTag } from '../../delivery/addresses/recipient.ts';
-import { type Channel, channelFacts, channels } from '../../delivery/channels/index.ts';
+import { recordImportedOptOuts } from '../../delivery/ledger/consent/opt-outs.ts';
+import { withoutTag } from '../../delivery/terms/channels/recipient.ts';
+import { type Channel, channelFacts, channels } from '../../delivery/terms/channels/index.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { BulkOptions } from './bulk-work.ts';

@@ -1,5 +1,10 @@
-import { channelFacts } from '../../delivery/channels/index.ts';
-import { acceptedHashes, endOptOut, findOptOuts, recordOptOut } from '../../delivery/consent/opt-outs.ts';
+import { channelFacts } from '../../delivery/terms/channels/index.ts';
+import {
+  acceptedHashes,
+  endOptOut,
+  findOptOuts,
+  recordOptOut,
+} from '../../delivery/ledger/consent/opt-outs.ts';
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

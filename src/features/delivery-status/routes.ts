@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { limitSettings } from '../../delivery/limits/authority.ts';
+import { limitSettings } from '../../delivery/ledger/limits/authority.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { deliveryStatusResource, readDeliveryStatus } from './service.ts';

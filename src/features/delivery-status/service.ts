@@ -1,13 +1,18 @@
 import { z } from 'zod';
-import { type LimitName, limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
-import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
-import { accountTiers } from '../../delivery/limits/tiers.ts';
-import { readDomainFigures } from '../../delivery/limits/domain-figures.ts';
-import type { StatusRule } from '../../delivery/limits/limit.ts';
-import { type Projection, type Projections, projectNext } from '../../delivery/limits/projection.ts';
-import { channels, messageClasses } from '../../delivery/message.ts';
-import { type BrandSenders, readSenders } from '../../delivery/sender-identity.ts';
-import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import {
+  type LimitName,
+  limits,
+  type Limits,
+  type LimitSettings,
+} from '../../delivery/ledger/limits/authority.ts';
+import { type Capacity, readCapacity } from '../../delivery/ledger/limits/capacity.ts';
+import { accountTiers } from '../../delivery/ledger/limits/tiers.ts';
+import { readDomainFigures } from '../../delivery/ledger/limits/domain-figures.ts';
+import type { StatusRule } from '../../delivery/ledger/limits/limit.ts';
+import { type Projection, type Projections, projectNext } from '../../delivery/ledger/limits/projection.ts';
+import { channels, messageClasses } from '../../delivery/terms/message.ts';
+import { type BrandSenders, readSenders } from '../../delivery/terms/sender-identity.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { readSenderState, senderStates } from './senders.ts';

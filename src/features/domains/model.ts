@@ -1,5 +1,5 @@
 import type { ModelObject } from 'objection';
-import type { ProviderDnsRecord } from '../../delivery/providers/kind.ts';
+import type { ProviderDnsRecord } from '../../delivery/wire/adapters/kind.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';

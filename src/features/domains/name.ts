@@ -1,7 +1,7 @@
 import { getPublicSuffix } from 'tldts';
 import type { Config } from '../../config.ts';
-import { canonicalDomain } from '../../delivery/addresses/email.ts';
-import { returnPathHostOf } from '../../delivery/addresses/return-path-host.ts';
+import { canonicalDomain } from '../../delivery/terms/addresses/email.ts';
+import { returnPathHostOf } from '../../delivery/terms/addresses/return-path-host.ts';
 import type { ServiceHosts } from './records.ts';
 
 /** Length in octets of a return path before its host: `b-`, two ids of at most 11 digits, a MAC of 26, and the `@`. */

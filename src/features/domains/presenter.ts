@@ -1,4 +1,4 @@
-import { dkimRecord } from '../../delivery/dkim/sign.ts';
+import { dkimRecord } from '../../delivery/content/dkim/sign.ts';
 import type { DomainRecordView } from './events.ts';
 import { type DomainRelated, type DomainRow, isRegistered } from './model.ts';
 import { type DomainRecord, recordsOf, type ServiceHosts } from './records.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { ProviderDeps, ProviderDnsRecord } from '../../delivery/providers/kind.ts';
-import { findProvider, type NamedProvider } from '../../delivery/providers/named.ts';
+import type { ProviderDeps, ProviderDnsRecord } from '../../delivery/wire/adapters/kind.ts';
+import { findProvider, type NamedProvider } from '../../delivery/wire/providers/named.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 
 /** Access to the services of named providers. */

@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
-import type { DkimRecord } from '../../delivery/dkim/keys.ts';
-import type { ProviderDnsRecord } from '../../delivery/providers/kind.ts';
+import type { DkimRecord } from '../../delivery/content/dkim/keys.ts';
+import type { ProviderDnsRecord } from '../../delivery/wire/adapters/kind.ts';
 import { INBOX_RECORD } from './schema.ts';
 
 /** The installation's hosts that the records of domains point to. */

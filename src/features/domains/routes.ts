@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { defaultEmailProvider } from '../../delivery/providers/settings-url.ts';
+import { defaultEmailProvider } from '../../delivery/wire/providers/settings-url.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import type { Waker } from '../../platform/db/wake.ts';

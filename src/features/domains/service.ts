@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { generateDomainKeys, insertDomainKeys } from '../../delivery/dkim/keys.ts';
-import { returnPathHostOf } from '../../delivery/addresses/return-path-host.ts';
-import type { DkimKey } from '../../delivery/dkim/sign.ts';
-import { wakeCampaignsOfDomain } from '../../delivery/blocks/wake-campaigns.ts';
+import { generateDomainKeys, insertDomainKeys } from '../../delivery/content/dkim/keys.ts';
+import { returnPathHostOf } from '../../delivery/terms/addresses/return-path-host.ts';
+import type { DkimKey } from '../../delivery/content/dkim/sign.ts';
+import { wakeCampaignsOfDomain } from '../../delivery/ledger/blocks/wake-campaigns.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { notFound } from '../../errors.ts';
 import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

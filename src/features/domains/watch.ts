@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { DomainRegistration } from '../../../workflows/domains/contract.ts';
-import { DomainRefusedError } from '../../delivery/providers/http-api.ts';
-import { releaseDomainPage, waitsForDomain } from '../../delivery/limits/release-domain.ts';
+import { DomainRefusedError } from '../../delivery/wire/adapters/http-api.ts';
+import { releaseDomainPage, waitsForDomain } from '../../delivery/ledger/release/release-domain.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Resolver } from '../../platform/dns/resolver.ts';

@@ -1,5 +1,5 @@
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {

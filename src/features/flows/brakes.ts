@@ -5,7 +5,7 @@ import {
   type ExceededRate,
   stopReason,
   type StopThresholds,
-} from '../../delivery/limits/stop-thresholds.ts';
+} from '../../delivery/ledger/limits/stop-thresholds.ts';
 import { createEvent } from '../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';

@@ -1,6 +1,6 @@
 /** Checks everything that must be right before a flow becomes active, and reports all problems at once. */
 import type pg from 'pg';
-import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
+import { readSenders, senderOf } from '../../delivery/terms/sender-identity.ts';
 import { Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';

@@ -1,6 +1,6 @@
 /** The templates of a flow: one for each email and sms step, with the id of the step as `action_id`. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Channel } from '../../delivery/message.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { type Problems, validationErrorsOf } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

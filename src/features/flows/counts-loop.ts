@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { StopThresholds } from '../../delivery/limits/stop-thresholds.ts';
+import type { StopThresholds } from '../../delivery/ledger/limits/stop-thresholds.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { Pulse } from '../../platform/processes/pulse.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
-import type { ContentEngine } from '../../delivery/contents/content.ts';
+import type { ContentEngine } from '../../delivery/content/templates/content.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/processes/heavy-reads.ts';
 import type { Waker } from '../../platform/db/wake.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageStatuses } from '../../delivery/message.ts';
+import { messageStatuses } from '../../delivery/terms/message.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idFilter, idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { byStrangers } from '../../platform/openapi/strangers-texts.ts';

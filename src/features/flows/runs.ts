@@ -1,5 +1,5 @@
 /** The runs of flows, as clients see and cancel them. */
-import type { MessageStatus } from '../../delivery/message.ts';
+import type { MessageStatus } from '../../delivery/terms/message.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { MESSAGE_ID_SEQUENCE } from '../../delivery/accept/write-messages.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../delivery/ledger/accept/write-messages.ts';
 import { defineTransitions } from '../../platform/db/transitions.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { removeDrafts } from '../drafts/service.ts';

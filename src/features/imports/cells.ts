@@ -2,9 +2,9 @@
  * Reads the cells of a row. A cell that cannot be read throws a {@link CellError}; `rows.ts` decides whether the row is
  * imported without it.
  */
-import { readCountry } from '../../delivery/addresses/countries.ts';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { parseE164, parsePhone, readPhone } from '../../delivery/addresses/phone.ts';
+import { readCountry } from '../../delivery/terms/addresses/countries.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { parseE164, parsePhone, readPhone } from '../../delivery/terms/addresses/phone.ts';
 import { readTextCell } from '../../platform/csv/typed-cell.ts';
 import type { BulkContact } from '../contacts/service.ts';
 import type { ColumnField } from './schema.ts';

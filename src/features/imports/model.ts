@@ -1,6 +1,6 @@
 import { fn, type ModelObject } from 'objection';
 import type { Finder } from '../../platform/auth/tenant.ts';
-import type { SuppressionReason } from '../../delivery/consent/suppressions.ts';
+import type { SuppressionReason } from '../../delivery/ledger/consent/suppressions.ts';
 import type { CsvDialect } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { type AccountScope, type BrandScope, TenantModel } from '../../platform/db/model.ts';

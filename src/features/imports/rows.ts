@@ -1,5 +1,5 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import type { SuppressionReason } from '../../delivery/consent/suppressions.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import type { SuppressionReason } from '../../delivery/ledger/consent/suppressions.ts';
 import { unguardCell } from '../../platform/csv/guard.ts';
 import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ImportState } from '../../../workflows/imports/contract.ts';
 import { AppError } from '../../errors.ts';
-import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
+import type { RecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
 import {
   type CsvInspection,
   inspectCsv,

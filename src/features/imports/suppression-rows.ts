@@ -1,5 +1,5 @@
-import type { Channel } from '../../delivery/message.ts';
-import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/consent/suppressions.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
+import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/ledger/consent/suppressions.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ImportRecord } from './model.ts';
 import type { ImportRow } from './rows.ts';

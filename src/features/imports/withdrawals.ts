@@ -1,5 +1,5 @@
 /** What the rows of a chunk take away: subscriptions, and for bounces and complaints all mail of the account. */
-import type { Channel } from '../../delivery/message.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import type { Withdrawal } from '../contacts/service.ts';
 import type { RowConsent } from './consent/read-consent.ts';
 import type { ImportRecord } from './model.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { userEmail } from '../../delivery/addresses/look-alike.ts';
+import { userEmail } from '../../delivery/terms/addresses/look-alike.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { newPassword, role } from '../users/schema.ts';

@@ -1,5 +1,5 @@
 /** Adds many contacts to a list and removes many from it. */
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';

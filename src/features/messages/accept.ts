@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import type { WrittenMessage } from '../../delivery/accept/new-message.ts';
-import { MESSAGE_ID_SEQUENCE } from '../../delivery/accept/write-messages.ts';
-import type { TrackingDefaults } from '../../delivery/accept/write-statement.ts';
-import { DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
-import { type Admission, createAdmission, isLimitRefusal } from '../../delivery/limits/admission.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { isUnreserved } from '../../delivery/money/reserve.ts';
+import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../delivery/ledger/accept/write-messages.ts';
+import type { TrackingDefaults } from '../../delivery/ledger/accept/write-statement.ts';
+import { DEFAULT_PROVIDER } from '../../delivery/terms/backlog.ts';
+import { type Admission, createAdmission, isLimitRefusal } from '../../delivery/ledger/limits/admission.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { isUnreserved } from '../../delivery/ledger/accept/reserve.ts';
 import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { createIdAllocator, type IdAllocator } from '../../platform/db/id-allocator.ts';

@@ -4,7 +4,7 @@
  * allowed, and the grammar of addresses.
  */
 import { z } from 'zod';
-import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
+import { ADDRESS_PATTERN } from '../../delivery/terms/addresses/email.ts';
 
 // Patterns have anchors, and the rules between fields are conditions, because some client generators cannot read the
 // other ways to say the same.

@@ -1,10 +1,10 @@
-import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { isAnswer } from '../../delivery/accept/answered-mail.ts';
-import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identity.ts';
-import { countSegments, MAX_SEGMENTS } from '../../delivery/money/sms-segments.ts';
-import type { SmsSender } from '../../delivery/sms-senders.ts';
-import type { NewMessage } from '../../delivery/accept/new-message.ts';
+import { type EmailAddress, parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { parsePhone } from '../../delivery/terms/addresses/phone.ts';
+import { isAnswer } from '../../delivery/ledger/accept/answered-mail.ts';
+import type { BrandSenders, SenderIdentity } from '../../delivery/terms/sender-identity.ts';
+import { countSegments, MAX_SEGMENTS } from '../../delivery/terms/texts/sms-segments.ts';
+import type { SmsSender } from '../../delivery/terms/sms-senders.ts';
+import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
 import { AppError, Problems } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {

@@ -1,5 +1,5 @@
-import { systemTags } from '../../delivery/message.ts';
-import { isReservedHeader } from '../../delivery/mime/reserved-headers.ts';
+import { systemTags } from '../../delivery/terms/message.ts';
+import { isReservedHeader } from '../../delivery/content/mime/reserved-headers.ts';
 import type { ValidationErrors } from '../../errors.ts';
 
 const reservedTags = new Set<string>(systemTags);

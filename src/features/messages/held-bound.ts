@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
-import { messageClasses } from '../../delivery/message.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
 import { type AppError, tooMany } from '../../errors.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';

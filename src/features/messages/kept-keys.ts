@@ -1,4 +1,4 @@
-import type { Addition } from '../../delivery/accept/write-statement.ts';
+import type { Addition } from '../../delivery/ledger/accept/write-statement.ts';
 import { IDEMPOTENCY_DAYS, keySpace } from '../../platform/db/idempotency.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';

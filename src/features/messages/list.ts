@@ -1,6 +1,6 @@
-import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
-import { openStatuses, statusList } from '../../delivery/message.ts';
-import { TEST_PROVIDER } from '../../delivery/accept/test-messages.ts';
+import { answersMailSql } from '../../delivery/ledger/accept/answered-mail.ts';
+import { openStatuses, statusList } from '../../delivery/terms/message.ts';
+import { TEST_PROVIDER } from '../../delivery/ledger/accept/test-messages.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { keySpace } from '../../platform/db/idempotency.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';

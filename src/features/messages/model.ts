@@ -1,6 +1,6 @@
-import { isIntendedSql } from '../../delivery/send/intend/open-intents.ts';
-import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
-import { openStatuses, statusList } from '../../delivery/message.ts';
+import { isIntendedSql } from '../../delivery/ledger/ownership/open-intents.ts';
+import { answersMailSql } from '../../delivery/ledger/accept/answered-mail.ts';
+import { openStatuses, statusList } from '../../delivery/terms/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { MessageEventRow, MessageRow } from './presenter.ts';

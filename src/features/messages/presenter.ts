@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { HoldReason } from '../../delivery/limits/authority.ts';
-import { openStatuses } from '../../delivery/message.ts';
-import type { NewMessage, WrittenMessage } from '../../delivery/accept/new-message.ts';
+import type { HoldReason } from '../../delivery/ledger/limits/authority.ts';
+import { openStatuses } from '../../delivery/terms/message.ts';
+import type { NewMessage, WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
 import type { Interaction } from '../tracking/service.ts';
 import type { messageDetail, messageResource } from './schema.ts';
 

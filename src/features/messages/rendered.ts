@@ -1,14 +1,18 @@
 /** Shows the content of messages that were rendered when they were sent, such as those of campaigns. */
 import type pg from 'pg';
-import type { ContentEngine, ContentValues, RenderedContent } from '../../delivery/contents/content.ts';
+import type {
+  ContentEngine,
+  ContentValues,
+  RenderedContent,
+} from '../../delivery/content/templates/content.ts';
 import {
   createSharedValues,
   type ReadBrand,
   SharedValuesMissingError,
-} from '../../delivery/send/compose/shared-values.ts';
-import { headerText } from '../../delivery/contents/values.ts';
-import { createVersionReader, VersionMissingError } from '../../delivery/contents/versions.ts';
-import { runEventSql } from '../../delivery/send/intend/flow-batch.ts';
+} from '../../delivery/sender/compose/shared-values.ts';
+import { headerText } from '../../delivery/content/templates/values.ts';
+import { createVersionReader, VersionMissingError } from '../../delivery/content/templates/versions.ts';
+import { runEventSql } from '../../delivery/ledger/intend/flow-batch.ts';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { findContactValues } from '../contacts/service.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import type { ContentEngine } from '../../delivery/contents/content.ts';
-import { limitSettings, refusalCodes } from '../../delivery/limits/authority.ts';
-import { createSenderIdentities } from '../../delivery/sender-identity.ts';
+import type { ContentEngine } from '../../delivery/content/templates/content.ts';
+import { limitSettings, refusalCodes } from '../../delivery/ledger/limits/authority.ts';
+import { createSenderIdentities } from '../../delivery/terms/sender-identity.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { ADDRESS_PATTERN, parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { holdReasons } from '../../delivery/limits/authority.ts';
-import { channels, messageStatuses } from '../../delivery/message.ts';
-import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
-import { hasLiquid, noLiquid } from '../../delivery/contents/no-liquid.ts';
+import { ADDRESS_PATTERN, parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { parsePhone } from '../../delivery/terms/addresses/phone.ts';
+import { holdReasons } from '../../delivery/ledger/limits/authority.ts';
+import { channels, messageStatuses } from '../../delivery/terms/message.ts';
+import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/content/mime/reserved-headers.ts';
+import { hasLiquid, noLiquid } from '../../delivery/terms/texts/no-liquid.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../platform/input/one-line.ts';

@@ -1,14 +1,14 @@
 import type pg from 'pg';
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import { emailKeys, phoneKeys } from '../../delivery/addresses/search-keys.ts';
-import { backlogName } from '../../delivery/backlog.ts';
-import type { RenderedContent } from '../../delivery/contents/content.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { messageClasses } from '../../delivery/message.ts';
-import type { SenderIdentities } from '../../delivery/sender-identity.ts';
-import { createSmsSenders } from '../../delivery/sms-senders.ts';
+import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
+import { emailKeys, phoneKeys } from '../../delivery/terms/addresses/search-keys.ts';
+import { backlogName } from '../../delivery/terms/backlog.ts';
+import type { RenderedContent } from '../../delivery/content/templates/content.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
+import type { SenderIdentities } from '../../delivery/terms/sender-identity.ts';
+import { createSmsSenders } from '../../delivery/terms/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
-import type { TrackingDefaults } from '../../delivery/accept/write-statement.ts';
+import type { TrackingDefaults } from '../../delivery/ledger/accept/write-statement.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';
@@ -17,7 +17,7 @@ import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
 import { findInteractions } from '../tracking/service.ts';
-import { FUNDS_CHANNEL } from '../../delivery/limits/admission.ts';
+import { FUNDS_CHANNEL } from '../../delivery/ledger/limits/admission.ts';
 import { createAcceptor, type QueuedMessage } from './accept.ts';
 import { createHeldMessages, type HeldBound } from './held-bound.ts';
 import { draftMessage, type MessageDraft } from './draft.ts';
@@ -34,7 +34,7 @@ import {
   presentNewMessage,
 } from './presenter.ts';
 import { findMessages } from './scan.ts';
-import { requireTestCapacity, TEST_PROVIDER } from '../../delivery/accept/test-messages.ts';
+import { requireTestCapacity, TEST_PROVIDER } from '../../delivery/ledger/accept/test-messages.ts';
 import type { StoredMessage } from './rendered.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { firstMessageId } from '../../delivery/message-ranges.ts';
+import { firstMessageId } from '../../delivery/ledger/upkeep/message-ranges.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { batchTask, daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';

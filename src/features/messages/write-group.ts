@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
-import { isCounted, type LimitSettings } from '../../delivery/limits/authority.ts';
-import { messageClasses } from '../../delivery/message.ts';
-import { isPaidByMessage } from '../../delivery/money/units.ts';
+import { isCounted, type LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
+import { isPaidByMessage } from '../../delivery/terms/units.ts';
 import {
   accountBeyondPurse,
   fitInto,
@@ -14,15 +14,15 @@ import {
   RESERVED,
   type Reserved,
   UNPRICED,
-} from '../../delivery/money/reserve.ts';
-import { testEvents, testOutcome } from '../../delivery/accept/test-messages.ts';
-import type { WrittenMessage } from '../../delivery/accept/new-message.ts';
-import { writeMessages } from '../../delivery/accept/write-messages.ts';
+} from '../../delivery/ledger/accept/reserve.ts';
+import { testEvents, testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
+import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
+import { writeMessages } from '../../delivery/ledger/accept/write-messages.ts';
 import {
   type Addition,
   defineWriting,
   type TrackingDefaults,
-} from '../../delivery/accept/write-statement.ts';
+} from '../../delivery/ledger/accept/write-statement.ts';
 import { AppError } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import { z } from 'zod';
-import type { ContentEngine } from '../../delivery/contents/content.ts';
+import type { ContentEngine } from '../../delivery/content/templates/content.ts';
 import { notFound } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';

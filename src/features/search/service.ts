@@ -1,5 +1,5 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { phoneKeys } from '../../delivery/addresses/search-keys.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { phoneKeys } from '../../delivery/terms/addresses/search-keys.ts';
 import { memberRoles, type Role, type Tenant } from '../../platform/auth/tenant.ts';
 import { prefixPattern } from '../../platform/db/like.ts';
 import type { BrandScope } from '../../platform/db/model.ts';

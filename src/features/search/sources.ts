@@ -1,6 +1,6 @@
 /** What a search finds. Each look-up uses an index of the table. */
-import { answersMailSql } from '../../delivery/accept/answered-mail.ts';
-import { endedSql } from '../../delivery/consent/suppressions.ts';
+import { answersMailSql } from '../../delivery/ledger/accept/answered-mail.ts';
+import { endedSql } from '../../delivery/ledger/consent/suppressions.ts';
 import { memberRoles, type Role } from '../../platform/auth/tenant.ts';
 import { webhookRoles } from '../webhooks/schema.ts';
 import type { FoundType } from './schema.ts';

@@ -5,7 +5,7 @@ import {
   phoneKeys,
   phonePattern,
   type Place,
-} from '../../delivery/addresses/search-keys.ts';
+} from '../../delivery/terms/addresses/search-keys.ts';
 import type { ColumnName, Predicate, Test } from './language.ts';
 import { type Path, readMany, readPart, readText, type ReadValue, type Report } from './values.ts';
 

@@ -1,5 +1,5 @@
 /** Filters by the mail of one campaign: whether the campaign has what they ask for, and their SQL. */
-import { MAX_BLOCK } from '../../delivery/blocks/campaign-blocks.ts';
+import { MAX_BLOCK } from '../../delivery/ledger/blocks/campaign-blocks.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { EngagementName } from './language.ts';
 import type { Problem } from './parse.ts';

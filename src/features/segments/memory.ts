@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { booleanOf, numberOf, timeOf } from './json-values.ts';
 import { isSameJson } from './json-tests.ts';
 import {

@@ -1,4 +1,4 @@
-import { endedSql } from '../../delivery/consent/suppressions.ts';
+import { endedSql } from '../../delivery/ledger/consent/suppressions.ts';
 import { literalPattern } from '../../platform/db/like.ts';
 import { campaignMailOfFewSql, campaignMailSql } from './campaign-mail.ts';
 import { jsonTimeSql, MAX_NUMBER_LENGTH, NUMBER_PATTERN } from './json-values.ts';

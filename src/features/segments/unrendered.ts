@@ -1,4 +1,4 @@
-import { findLiquid, noLiquid } from '../../delivery/contents/no-liquid.ts';
+import { findLiquid, noLiquid } from '../../delivery/terms/texts/no-liquid.ts';
 import type { Problem } from './parse.ts';
 
 /** More levels than filters can have. */

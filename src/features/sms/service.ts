@@ -1,5 +1,5 @@
-import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { countSegments } from '../../delivery/money/sms-segments.ts';
+import { parsePhone } from '../../delivery/terms/addresses/phone.ts';
+import { countSegments } from '../../delivery/terms/texts/sms-segments.ts';
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { slotSql, sourceSql, statTimes } from '../../delivery/effects/stat-changes.ts';
-import { firstMessageId } from '../../delivery/message-ranges.ts';
+import { slotSql, sourceSql, statTimes } from '../../delivery/ledger/effects/stat-changes.ts';
+import { firstMessageId } from '../../delivery/ledger/upkeep/message-ranges.ts';
 import { inTransaction, onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import { figureNames } from './figures.ts';

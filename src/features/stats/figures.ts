@@ -1,5 +1,5 @@
-import { type StatName, statTimes } from '../../delivery/effects/stat-changes.ts';
-import { channels } from '../../delivery/message.ts';
+import { type StatName, statTimes } from '../../delivery/ledger/effects/stat-changes.ts';
+import { channels } from '../../delivery/terms/message.ts';
 
 /** What happens to messages. Each counts once for a message. */
 export const figureNames = Object.keys(statTimes) as StatName[];

@@ -5,7 +5,7 @@
  * it has not seen either. That change stays, and is folded once `reached_id` has passed it.
  */
 import type pg from 'pg';
-import { slotSql, sourceSql, statTimes } from '../../delivery/effects/stat-changes.ts';
+import { slotSql, sourceSql, statTimes } from '../../delivery/ledger/effects/stat-changes.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isTimeZone } from '../../platform/input/time-zones.ts';
-import type { StatName } from '../../delivery/effects/stat-changes.ts';
+import type { StatName } from '../../delivery/ledger/effects/stat-changes.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam } from '../../platform/db/paging.ts';
 import { figureNames, statChannels, statSources } from './figures.ts';

@@ -1,9 +1,9 @@
-import type { Channel } from '../../delivery/message.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import {
   endedSql,
   type SuppressionReason,
   suppressionUpsertSql,
-} from '../../delivery/consent/suppressions.ts';
+} from '../../delivery/ledger/consent/suppressions.ts';
 import type { Actor } from '../../platform/auth/tenant.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import { type IdScan, scanned, type ScannedIds } from '../../platform/db/id-scan.ts';

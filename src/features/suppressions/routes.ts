@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import { createRecipientFence, type RecipientFence } from '../../delivery/consent/recipient-fence.ts';
+import { createRecipientFence, type RecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ADDRESS_PATTERN } from '../../delivery/addresses/email.ts';
-import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/consent/suppressions.ts';
+import { ADDRESS_PATTERN } from '../../delivery/terms/addresses/email.ts';
+import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/ledger/consent/suppressions.ts';
 import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';

@@ -1,12 +1,12 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { emailKeys, phoneKeys } from '../../delivery/addresses/search-keys.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { parsePhone } from '../../delivery/terms/addresses/phone.ts';
+import { emailKeys, phoneKeys } from '../../delivery/terms/addresses/search-keys.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import {
   reportedReasons,
   suppressionReasons,
   type SuppressionReason,
-} from '../../delivery/consent/suppressions.ts';
+} from '../../delivery/ledger/consent/suppressions.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import { mapInTurns } from '../../platform/processes/map-in-turns.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';

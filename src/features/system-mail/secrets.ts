@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { MESSAGE_LIFETIME, openStatuses, statusList } from '../../delivery/message.ts';
+import { MESSAGE_LIFETIME, openStatuses, statusList } from '../../delivery/terms/message.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Pulse } from '../../platform/processes/pulse.ts';
 import type { Repeating } from '../../platform/processes/repeat.ts';

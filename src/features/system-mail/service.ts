@@ -1,9 +1,9 @@
 import { type Config, DEFAULT_MAIL_DOMAIN } from '../../config.ts';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { messageClasses } from '../../delivery/message.ts';
-import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
-import { defineWriting } from '../../delivery/accept/write-statement.ts';
-import { systemSender } from '../../delivery/sender-identity.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
+import { allocateMessageIds, writeMessages } from '../../delivery/ledger/accept/write-messages.ts';
+import { defineWriting } from '../../delivery/ledger/accept/write-statement.ts';
+import { systemSender } from '../../delivery/terms/sender-identity.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** A mail from the installation, as plain text. A paragraph may have several lines. */

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { BRAND_FIELDS } from '../../delivery/contents/names.ts';
+import { BRAND_FIELDS } from '../../delivery/content/templates/names.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';

@@ -1,5 +1,5 @@
-import { ContentEngineUnavailableError, type Problem } from '../../delivery/contents/content.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { ContentEngineUnavailableError, type Problem } from '../../delivery/content/templates/content.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { AppError, invalid, type ValidationErrors } from '../../errors.ts';
 
 /** Waits for the content engine. @throws AppError unavailable */

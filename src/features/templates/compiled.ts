@@ -1,5 +1,5 @@
 /** Compiles contents of campaigns and flows between transactions, never inside one, because that may take seconds. */
-import type { ContentEngine, ContentSource } from '../../delivery/contents/content.ts';
+import type { ContentEngine, ContentSource } from '../../delivery/content/templates/content.ts';
 import { AppError } from '../../errors.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import { NotPreparedError } from '../../platform/db/queryable.ts';

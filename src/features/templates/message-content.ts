@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { channelFacts } from '../../delivery/channels/index.ts';
-import { RenderError, type VersionContent } from '../../delivery/contents/content.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { channelFacts } from '../../delivery/terms/channels/index.ts';
+import { RenderError, type VersionContent } from '../../delivery/content/templates/content.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { invalid } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { exactTime } from '../../platform/db/queryable.ts';

@@ -1,7 +1,7 @@
 import { fn, type ModelObject } from 'objection';
-import type { Design } from '../../delivery/contents/design.ts';
-import { VERSION_COLUMNS, type VersionRow } from '../../delivery/contents/versions.ts';
-import type { Channel } from '../../delivery/message.ts';
+import type { Design } from '../../delivery/content/templates/design.ts';
+import { VERSION_COLUMNS, type VersionRow } from '../../delivery/content/templates/versions.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';

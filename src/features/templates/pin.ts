@@ -4,8 +4,8 @@ import type {
   ContentSource,
   Problem,
   VersionContent,
-} from '../../delivery/contents/content.ts';
-import { versionContent } from '../../delivery/contents/versions.ts';
+} from '../../delivery/content/templates/content.ts';
+import { versionContent } from '../../delivery/content/templates/versions.ts';
 import { notFound } from '../../errors.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { BrandScope } from '../../platform/db/model.ts';

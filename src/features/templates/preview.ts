@@ -1,6 +1,6 @@
 /** Turns rendered messages into pages that a browser can show safely. */
 import { Parser } from 'htmlparser2';
-import { LINK_SCHEMES } from '../../delivery/contents/link-schemes.ts';
+import { LINK_SCHEMES } from '../../delivery/content/templates/link-schemes.ts';
 
 /** Elements that run, load or send something. They are removed together with their contents. */
 const REMOVED = new Set([

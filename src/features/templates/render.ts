@@ -6,7 +6,7 @@ import {
   type Renderable,
   type RenderedContent,
   RenderError,
-} from '../../delivery/contents/content.ts';
+} from '../../delivery/content/templates/content.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

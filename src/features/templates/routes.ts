@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import type { ContentEngine } from '../../delivery/contents/content.ts';
-import { limitSettings } from '../../delivery/limits/authority.ts';
-import { createSenderIdentities } from '../../delivery/sender-identity.ts';
-import { createSmsSenders } from '../../delivery/sms-senders.ts';
+import type { ContentEngine } from '../../delivery/content/templates/content.ts';
+import { limitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { createSenderIdentities } from '../../delivery/terms/sender-identity.ts';
+import { createSmsSenders } from '../../delivery/terms/sms-senders.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';

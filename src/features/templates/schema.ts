@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { bareEmail } from '../../delivery/addresses/bare-email.ts';
-import { designSchema } from '../../delivery/contents/design.ts';
-import { withoutLiquid } from '../../delivery/contents/no-liquid.ts';
-import { channels } from '../../delivery/message.ts';
+import { bareEmail } from '../../delivery/terms/addresses/bare-email.ts';
+import { designSchema } from '../../delivery/content/templates/design.ts';
+import { withoutLiquid } from '../../delivery/terms/texts/no-liquid.ts';
+import { channels } from '../../delivery/terms/message.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';

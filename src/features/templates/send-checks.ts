@@ -1,9 +1,9 @@
 /** Checks contents before a campaign or flow sends them. */
-import { hasHtml } from '../../delivery/channels/content-shapes.ts';
-import type { Problem, VersionContent } from '../../delivery/contents/content.ts';
-import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.ts';
-import type { Channel } from '../../delivery/message.ts';
-import { isPaidBySegment } from '../../delivery/money/units.ts';
+import { hasHtml } from '../../delivery/terms/channels/content-shapes.ts';
+import type { Problem, VersionContent } from '../../delivery/content/templates/content.ts';
+import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/content/templates/sms-text.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
+import { isPaidBySegment } from '../../delivery/terms/units.ts';
 import type { CheckProblem, Problems } from '../../errors.ts';
 import type { Brand } from '../brands/schema.ts';
 import { fieldMessage } from './compile.ts';

@@ -1,16 +1,20 @@
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import { backlogName, DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
-import { RenderError, type RenderedContent, type VersionContent } from '../../delivery/contents/content.ts';
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { type Channel, messageClasses } from '../../delivery/message.ts';
-import { reserveFor, RESERVED, type Reserved } from '../../delivery/money/reserve.ts';
-import type { SenderIdentities } from '../../delivery/sender-identity.ts';
-import type { SmsSenders } from '../../delivery/sms-senders.ts';
-import { countSegments, MAX_SEGMENTS } from '../../delivery/money/sms-segments.ts';
-import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/accept/test-messages.ts';
-import type { NewMessage } from '../../delivery/accept/new-message.ts';
-import { allocateMessageIds, writeMessages } from '../../delivery/accept/write-messages.ts';
-import { defineWriting } from '../../delivery/accept/write-statement.ts';
+import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
+import { backlogName, DEFAULT_PROVIDER } from '../../delivery/terms/backlog.ts';
+import {
+  RenderError,
+  type RenderedContent,
+  type VersionContent,
+} from '../../delivery/content/templates/content.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { type Channel, messageClasses } from '../../delivery/terms/message.ts';
+import { reserveFor, RESERVED, type Reserved } from '../../delivery/ledger/accept/reserve.ts';
+import type { SenderIdentities } from '../../delivery/terms/sender-identity.ts';
+import type { SmsSenders } from '../../delivery/terms/sms-senders.ts';
+import { countSegments, MAX_SEGMENTS } from '../../delivery/terms/texts/sms-segments.ts';
+import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
+import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../delivery/ledger/accept/write-messages.ts';
+import { defineWriting } from '../../delivery/ledger/accept/write-statement.ts';
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

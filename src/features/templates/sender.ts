@@ -1,6 +1,6 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import type { BrandSenders } from '../../delivery/sender-identity.ts';
-import type { NewMessage } from '../../delivery/accept/new-message.ts';
+import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
+import type { BrandSenders } from '../../delivery/terms/sender-identity.ts';
+import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
 
 /** The sender that a template names. */
 export interface TemplateSender {

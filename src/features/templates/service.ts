@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Channel } from '../../delivery/message.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { AppError, type CheckProblem, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';

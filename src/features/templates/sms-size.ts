@@ -1,8 +1,8 @@
 /** How many segments a rendered SMS has, and what they cost. */
 import { z } from 'zod';
-import { highestSmsPriceSql, paysSql, smsPriceSql } from '../../delivery/money/prices.ts';
-import { countSegments, wideCharacters } from '../../delivery/money/sms-segments.ts';
-import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import { highestSmsPriceSql, paysSql, smsPriceSql } from '../../delivery/ledger/money/prices.ts';
+import { countSegments, wideCharacters } from '../../delivery/terms/texts/sms-segments.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 const MAX_WIDE_CHARACTERS = 20;

@@ -1,6 +1,6 @@
 /** Contents that are not stored: an editor renders and checks them while they are written. */
-import type { Problem } from '../../delivery/contents/content.ts';
-import type { Design } from '../../delivery/contents/design.ts';
+import type { Problem } from '../../delivery/content/templates/content.ts';
+import type { Design } from '../../delivery/content/templates/design.ts';
 import { type CheckProblem, checkProblems, Problems, type ValidationErrors } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';

@@ -1,4 +1,4 @@
-import type { ContentValues } from '../../delivery/contents/content.ts';
+import type { ContentValues } from '../../delivery/content/templates/content.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { ContactValues } from '../contacts/service.ts';

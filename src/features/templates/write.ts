@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { hasHtml } from '../../delivery/channels/content-shapes.ts';
-import type { Channel } from '../../delivery/message.ts';
+import { hasHtml } from '../../delivery/terms/channels/content-shapes.ts';
+import type { Channel } from '../../delivery/terms/message.ts';
 import { invalid, type ValidationErrors } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,9 +1,9 @@
 /** Decides which fetches were a person's first open or click, and publishes the events. */
 import type pg from 'pg';
-import { type Interaction, recordInteractions } from '../../delivery/effects/contact-effects.ts';
-import { messageClasses } from '../../delivery/message.ts';
-import { countFlowInteractions } from '../../delivery/effects/flow-counts.ts';
-import { emailEventData } from '../../delivery/events.ts';
+import { type Interaction, recordInteractions } from '../../delivery/ledger/effects/contact-effects.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
+import { countFlowInteractions } from '../../delivery/ledger/effects/flow-counts.ts';
+import { emailEventData } from '../../delivery/terms/events.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData, withoutRefused } from '../../platform/db/refused-data.ts';
 import { createEvent, type PublishedEvent } from '../../platform/events/define.ts';

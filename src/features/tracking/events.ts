@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { emailFields, sampleEmail } from '../../delivery/events.ts';
+import { emailFields, sampleEmail } from '../../delivery/terms/events.ts';
 import { defineEvent } from '../../platform/events/define.ts';
 import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 

@@ -1,6 +1,6 @@
 /** The first open, and the first click of each link, of a message by a person. */
-import { countStatsSql } from '../../delivery/effects/stat-changes.ts';
-import type { EmailEventMessage } from '../../delivery/events.ts';
+import { countStatsSql } from '../../delivery/ledger/effects/stat-changes.ts';
+import type { EmailEventMessage } from '../../delivery/terms/events.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** A fetch of a pixel or link. */

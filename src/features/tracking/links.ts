@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { LinkTracking } from '../../delivery/mime/tracked-html.ts';
+import type { LinkTracking } from '../../delivery/content/mime/tracked-html.ts';
 import type {
   LinkTarget,
   LinkTracker,
   MessageTracking,
   TrackedMessage,
-} from '../../delivery/send/compose/tracked-links.ts';
+} from '../../delivery/content/mime/tracked-links.ts';
 import { RECIPIENT_LENGTH, TARGET_OVERHEAD } from './shared-tokens.ts';
 import { MAX_URL_LENGTH, type SharedSigner, TOKEN_OVERHEAD, type TrackingTokens } from './tokens.ts';
 

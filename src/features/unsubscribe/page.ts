@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { escapeHtml } from '../../delivery/mime/escape-html.ts';
+import { escapeHtml } from '../../delivery/content/mime/escape-html.ts';
 import type { RawResult } from '../../platform/http/route.ts';
 import type { Preferences } from './preferences.ts';
 

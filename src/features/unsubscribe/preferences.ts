@@ -1,7 +1,7 @@
 /** The page on which a contact leaves lists of a brand, or unsubscribes from all of its mail. */
 import type pg from 'pg';
-import { isOptOutHash, optOutHashes } from '../../delivery/consent/opt-outs.ts';
-import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
+import { isOptOutHash, optOutHashes } from '../../delivery/ledger/consent/opt-outs.ts';
+import type { RecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { setSubscription } from '../contacts/service.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { createRecipientFence } from '../../delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
 import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';

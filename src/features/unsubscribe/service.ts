@@ -1,10 +1,10 @@
 import type pg from 'pg';
-import { isOptOutHash, optOutHashes } from '../../delivery/consent/opt-outs.ts';
-import { countStatsSql } from '../../delivery/effects/stat-changes.ts';
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
-import type { RecipientFence } from '../../delivery/consent/recipient-fence.ts';
-import type { RecipientPages } from '../../delivery/send/compose/recipient-pages.ts';
-import { recordUnappliedOptOut } from '../../delivery/consent/unapplied-opt-outs.ts';
+import { isOptOutHash, optOutHashes } from '../../delivery/ledger/consent/opt-outs.ts';
+import { countStatsSql } from '../../delivery/ledger/effects/stat-changes.ts';
+import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
+import type { RecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
+import type { RecipientPages } from '../../delivery/sender/compose/recipient-pages.ts';
+import { recordUnappliedOptOut } from '../../delivery/ledger/consent/unapplied-opt-outs.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { setSubscription } from '../contacts/service.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readPhone } from '../../delivery/addresses/phone.ts';
+import { readPhone } from '../../delivery/terms/addresses/phone.ts';
 import { invalid, notFound } from '../../errors.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

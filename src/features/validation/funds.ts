@@ -1,7 +1,7 @@
 /** What a validation reserves and costs. The balance and the spend cap count open reservations. */
-import { spentSql } from '../../delivery/limits/money.ts';
-import { addWalletEntry, balanceSql, MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
-import { paysSql, validationPriceSql } from '../../delivery/money/prices.ts';
+import { spentSql } from '../../delivery/ledger/limits/money.ts';
+import { addWalletEntry, balanceSql, MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
+import { paysSql, validationPriceSql } from '../../delivery/ledger/money/prices.ts';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { FundingState } from './schema.ts';

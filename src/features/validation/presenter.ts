@@ -1,4 +1,4 @@
-import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import type { OperationRow } from './model.ts';
 import type { Operation } from './schema.ts';
 

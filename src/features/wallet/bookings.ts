@@ -1,11 +1,11 @@
 /** The operator's view of wallets, and the operator's credits and debits. */
-import { lockHeldBlocks, releaseCtes } from '../../delivery/limits/release-held.ts';
+import { lockHeldBlocks, releaseCtes } from '../../delivery/ledger/release/release-held.ts';
 import {
   addWalletEntry,
   balanceSql,
   MILLICENTS_PER_CENT,
   type NewWalletEntry,
-} from '../../delivery/money/wallet.ts';
+} from '../../delivery/ledger/money/wallet.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { logOperatorChange } from '../accounts/service.ts';

@@ -1,4 +1,4 @@
-import { MILLICENTS_PER_CENT, type WalletEntryKind } from '../../delivery/money/wallet.ts';
+import { MILLICENTS_PER_CENT, type WalletEntryKind } from '../../delivery/ledger/money/wallet.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

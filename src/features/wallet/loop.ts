@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
-import { systemSender } from '../../delivery/sender-identity.ts';
+import { systemSender } from '../../delivery/terms/sender-identity.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { notifyOwners } from './notices.ts';

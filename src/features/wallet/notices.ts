@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { paysSql } from '../../delivery/money/prices.ts';
-import { balanceSql, MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import { paysSql } from '../../delivery/ledger/money/prices.ts';
+import { balanceSql, MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { mailOwners, type Notice } from '../system-mail/service.ts';
 import { noFundsNotice, spendCapNotice } from './letters.ts';

@@ -1,5 +1,5 @@
-import type { AccountTier } from '../../delivery/limits/tiers.ts';
-import { MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import type { AccountTier } from '../../delivery/ledger/limits/tiers.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { logOperatorChange } from '../accounts/service.ts';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { systemSender } from '../../delivery/sender-identity.ts';
+import { systemSender } from '../../delivery/terms/sender-identity.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
 import type { Database } from '../../platform/db/database.ts';

@@ -1,6 +1,6 @@
 /**
  * The wallet of accounts: prices, entries, months, top-ups. The code that reads and reserves funds is in
- * `src/delivery/money`.
+ * `src/delivery/ledger/money`.
  */
 export { book, type Booking, showWallet, type Wallet } from './bookings.ts';
 export { listPrices, type Price, type PriceKey, priceKinds, setPrice } from './prices.ts';

@@ -2,7 +2,7 @@
  * Settles payments. The activities of a top-up and the notifications of the payment service both end here, in any order
  * and possibly several times, so the top-up's row is locked and a payment is credited only once.
  */
-import { addWalletEntry, MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import { addWalletEntry, MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { logOperatorChange } from '../accounts/service.ts';
 import { mailOwners } from '../system-mail/service.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { balanceSql, MILLICENTS_PER_CENT } from '../../delivery/money/wallet.ts';
+import { balanceSql, MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { topUpStart } from './workflow.ts';

@@ -1,4 +1,4 @@
-import { emailEvents, sendingEvents } from '../../delivery/events.ts';
+import { emailEvents, sendingEvents } from '../../delivery/terms/events.ts';
 import type { EventDefinition } from '../../platform/events/define.ts';
 import { campaignEvents } from '../campaigns/events.ts';
 import { domainEvents } from '../domains/events.ts';

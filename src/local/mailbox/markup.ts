@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../delivery/mime/escape-html.ts';
+import { escapeHtml } from '../../delivery/content/mime/escape-html.ts';
 
 /** HTML that is safe to insert into a page. */
 export class Markup {

@@ -6,7 +6,7 @@ import type { RichNode } from '../../../console/src/editors/content/rich-doc.ts'
 import { htmlOf } from '../../../console/src/editors/content/rich-html.ts';
 import { parseHtml } from '../../../console/src/editors/content/rich-parser.ts';
 import { richExtensions } from '../../../console/src/editors/content/rich-schema.ts';
-import { designs } from '../../delivery/contents/designs.ts';
+import { designs } from '../../delivery/content/templates/designs.ts';
 
 const schema = getSchema(richExtensions);
 

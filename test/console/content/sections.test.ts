@@ -21,7 +21,7 @@ import {
   withInner,
   withoutRepeats,
 } from '../../../console/src/editors/content/sections.ts';
-import { designSchema } from '../../../src/delivery/contents/design.ts';
+import { designSchema } from '../../../src/delivery/content/templates/design.ts';
 
 const spacer = (height: number): Section => ({ type: 'spacer', props: { height } });
 const columns = (...lists: Section[][]): Section => ({

@@ -10,7 +10,7 @@ import {
   newSection,
   withoutRepeats,
 } from '../../../console/src/editors/content/sections.ts';
-import { designSchema } from '../../../src/delivery/contents/design.ts';
+import { designSchema } from '../../../src/delivery/content/templates/design.ts';
 
 const plain = (sections: readonly Section[]): Section[] =>
   sections.flatMap((section) =>

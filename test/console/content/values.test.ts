@@ -10,8 +10,8 @@ import {
 } from '../../../console/src/editors/content/liquid-value.ts';
 import { valueGroups } from '../../../console/src/editors/content/value-choices.ts';
 import { hrefOf, isAllowedHref, linkAttributes } from '../../../console/src/editors/content/rich-link.ts';
-import { LINK_SCHEMES } from '../../../src/delivery/contents/link-schemes.ts';
-import { parseLiquid } from '../../../src/delivery/contents/liquid.ts';
+import { LINK_SCHEMES } from '../../../src/delivery/content/templates/link-schemes.ts';
+import { parseLiquid } from '../../../src/delivery/content/templates/liquid.ts';
 
 describe('a value', () => {
   it.each([

@@ -1,6 +1,6 @@
 // The account endpoint returns the documented fields, and changes only valid fields that the client may write.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { countAi } from '../../../src/delivery/money/usage.ts';
+import { countAi } from '../../../src/delivery/ledger/money/usage.ts';
 import {
   createAccount,
   setAccount,

@@ -1,6 +1,6 @@
 // A bulk action changes each contact that matches its filter once, and no other, whatever interrupts it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createRecipientFence } from '../../../src/delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../../../src/delivery/ledger/consent/recipient-fence.ts';
 import { advanceBulkAction, type BulkActionRunDeps } from '../../../src/features/bulk-actions/run.ts';
 import { startTestApi, type TestApi, type TestBody, type TestTenant } from '../../support/api.ts';
 import { filledList } from '../../support/campaign-requests.ts';

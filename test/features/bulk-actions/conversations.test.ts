@@ -1,6 +1,6 @@
 // A bulk action on conversations deletes those that match its filter, and no others, whatever interrupts it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createRecipientFence } from '../../../src/delivery/consent/recipient-fence.ts';
+import { createRecipientFence } from '../../../src/delivery/ledger/consent/recipient-fence.ts';
 import { advanceBulkAction, type BulkActionRunDeps } from '../../../src/features/bulk-actions/run.ts';
 import { lockInboxes } from '../../../src/features/inbox/arrival/arriving-mails.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

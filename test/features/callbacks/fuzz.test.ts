@@ -1,8 +1,8 @@
 // A forged, altered or random provider callback is never accepted and never crashes the API.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { providerKinds } from '../../../src/delivery/providers/index.ts';
-import type { NamedProvider } from '../../../src/delivery/providers/named.ts';
+import { providerKinds } from '../../../src/delivery/wire/providers/index.ts';
+import type { NamedProvider } from '../../../src/delivery/wire/providers/named.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { mutatedBytes, mutatedJson } from '../../support/callback-fuzz.ts';
 import { testReference } from '../../support/callbacks.ts';

@@ -1,9 +1,9 @@
 // A provider callback settles a message once, even if it arrives before the response to the sender.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { NamedProvider } from '../../../src/delivery/providers/named.ts';
-import { createEmailChannel } from '../../../src/delivery/channels/email/hand-over.ts';
-import { sendgrid } from '../../../src/delivery/providers/sendgrid/provider.ts';
+import type { NamedProvider } from '../../../src/delivery/wire/providers/named.ts';
+import { createEmailChannel } from '../../../src/delivery/sender/email/hand-over.ts';
+import { sendgrid } from '../../../src/delivery/wire/providers/sendgrid/provider.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,7 +1,7 @@
 // The callback URL accepts only genuine provider callbacks, and answers every other request with the right status.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { changeProviderSettings, type NamedProvider } from '../../../src/delivery/providers/named.ts';
+import { changeProviderSettings, type NamedProvider } from '../../../src/delivery/wire/providers/named.ts';
 import { createCallbackProviders } from '../../../src/features/callbacks/providers.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';

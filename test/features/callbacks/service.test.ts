@@ -1,6 +1,6 @@
 // A callback is answered after its reports commit, and forged reports change nothing.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { messageReference } from '../../../src/delivery/addresses/reference.ts';
+import { messageReference } from '../../../src/delivery/terms/addresses/reference.ts';
 import type { Callbacks } from '../../../src/features/callbacks/service.ts';
 import { lockConsent } from '../../../src/features/contacts/consent.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';

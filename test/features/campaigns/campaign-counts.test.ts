@@ -1,8 +1,8 @@
 // The counts of a campaign outlive its messages, are refreshed after its end, and are listed without reading messages.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { campaignCounts } from '../../../src/features/campaigns/campaign-counts.ts';
-import { recountBlocks } from '../../../src/delivery/blocks/tallies.ts';
-import { messageRanges } from '../../../src/delivery/message-ranges.ts';
+import { recountBlocks } from '../../../src/delivery/ledger/blocks/tallies.ts';
+import { messageRanges } from '../../../src/delivery/ledger/upkeep/message-ranges.ts';
 import { presentCampaigns } from '../../../src/features/campaigns/presenter.ts';
 import { readCampaign } from '../../../src/features/campaigns/run/page.ts';
 import type { CampaignRow } from '../../../src/features/campaigns/model.ts';

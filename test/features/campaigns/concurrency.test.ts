@@ -1,7 +1,7 @@
 // Exactly one of several simultaneous transitions of a campaign wins, and a pause never splits a batch.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { intendBlock } from '../../../src/delivery/send/intend/block-batch.ts';
-import { claimBlock } from '../../../src/delivery/blocks/claim-blocks.ts';
+import { intendBlock } from '../../../src/delivery/ledger/intend/block-batch.ts';
+import { claimBlock } from '../../../src/delivery/ledger/blocks/claim-blocks.ts';
 import type { CampaignRow } from '../../../src/features/campaigns/model.ts';
 import { type Pins, repinAll, sendCampaign } from '../../../src/features/campaigns/pins.ts';
 import { pauseCampaign, resumeCampaign } from '../../../src/features/campaigns/transitions.ts';

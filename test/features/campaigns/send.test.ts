@@ -1,8 +1,8 @@
 // A send reports every problem at once or pins the content and audience, and invalid transitions are refused.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ContentSource } from '../../../src/delivery/contents/content.ts';
-import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import type { ContentSource } from '../../../src/delivery/content/templates/content.ts';
+import { createContentEngine } from '../../../src/delivery/content/templates/engine.ts';
 import { createCompiledContents } from '../../../src/features/templates/service.ts';
 import { inPreparedTransaction, inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -19,7 +19,7 @@ import {
   warmUp,
   writeRecipients,
 } from '../../support/campaign-requests.ts';
-import { withBody } from '../../delivery/contents/sources.ts';
+import { withBody } from '../../delivery/content/templates/sources.ts';
 
 let api: TestApi;
 let listId: number;

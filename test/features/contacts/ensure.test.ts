@@ -1,6 +1,6 @@
 // Simultaneous callers create each contact once, and a new contact never overrides a recorded opt-out.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
+import { recordOptOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import {
   ensureContacts,
   findContactIds,

@@ -1,12 +1,12 @@
 // A click on an old unsubscribe link unsubscribes each contact that has the address now, even after a crash.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { optOutHashes } from '../../../src/delivery/consent/opt-outs.ts';
+import { optOutHashes } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import {
   hasUnapplied,
   recordUnappliedOptOut,
   unappliedOptOutsSql,
-} from '../../../src/delivery/consent/unapplied-opt-outs.ts';
+} from '../../../src/delivery/ledger/consent/unapplied-opt-outs.ts';
 import { lockConsent } from '../../../src/features/contacts/consent.ts';
 import { startOptOutWalk, walkPage } from '../../../src/features/contacts/opt-out-walk.ts';
 import {

@@ -6,13 +6,13 @@ import {
   limits,
   type LimitSettings,
   limitSettings,
-} from '../../../src/delivery/limits/authority.ts';
-import { messageClasses } from '../../../src/delivery/message.ts';
-import { addWalletEntry } from '../../../src/delivery/money/wallet.ts';
-import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
-import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
-import type { Claim } from '../../../src/delivery/send/claim/claims.ts';
-import { allocateMessageIds, writeMessages } from '../../../src/delivery/accept/write-messages.ts';
+} from '../../../src/delivery/ledger/limits/authority.ts';
+import { messageClasses } from '../../../src/delivery/terms/message.ts';
+import { addWalletEntry } from '../../../src/delivery/ledger/money/wallet.ts';
+import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
+import { allocateMessageIds, writeMessages } from '../../../src/delivery/ledger/accept/write-messages.ts';
 import { createApiKey } from '../../../src/features/api-keys/service.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
 import { AppError } from '../../../src/errors.ts';

@@ -2,8 +2,8 @@
 import { Resolver as DnsClient } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authenticate } from 'mailauth';
-import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
-import { findRecipient } from '../../../src/delivery/inbound/recipients.ts';
+import { createSendingDomains } from '../../../src/delivery/content/dkim/domain-signers.ts';
+import { findRecipient } from '../../../src/delivery/wire/inbound/recipients.ts';
 import type { DomainWatch } from '../../../src/features/domains/watch.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';

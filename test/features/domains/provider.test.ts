@@ -1,8 +1,12 @@
 // A domain at a named provider is registered there once, and needs the records that the provider asks for.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
-import { addProvider, findProviderRow, requireProviderKind } from '../../../src/delivery/providers/named.ts';
-import { removeProvider } from '../../../src/delivery/providers/removal.ts';
+import { createSendingDomains } from '../../../src/delivery/content/dkim/domain-signers.ts';
+import {
+  addProvider,
+  findProviderRow,
+  requireProviderKind,
+} from '../../../src/delivery/wire/providers/named.ts';
+import { removeProvider } from '../../../src/delivery/wire/providers/removal.ts';
 import type { DomainWatch } from '../../../src/features/domains/watch.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';

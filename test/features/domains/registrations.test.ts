@@ -1,7 +1,7 @@
 // A provider registration is removed with its last domain, if Carillon made it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';
-import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
+import { addProvider, requireProviderKind } from '../../../src/delivery/wire/providers/named.ts';
 import { beginRegistration, MAX_UNPROVED_NAMES } from '../../../src/features/domains/registrations.ts';
 import type { DomainWatch } from '../../../src/features/domains/watch.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';

@@ -1,6 +1,10 @@
 // The domains API accepts only valid names, encrypts private keys, and limits how often a client requests a check.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addProvider, requireProviderKind, reserveProvider } from '../../../src/delivery/providers/named.ts';
+import {
+  addProvider,
+  requireProviderKind,
+  reserveProvider,
+} from '../../../src/delivery/wire/providers/named.ts';
 import { createTestTenant, startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
 import { testKeyring } from '../../support/webhooks.ts';

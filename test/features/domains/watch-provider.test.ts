@@ -1,7 +1,7 @@
 // The domain watch retries a provider that is down at each check, and a provider that refuses once a day.
 import { expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
+import { addProvider, requireProviderKind } from '../../../src/delivery/wire/providers/named.ts';
 import { watchStart } from '../../../src/features/domains/workflow.ts';
 import type { DomainWatchState } from '../../../workflows/domains/contract.ts';
 import { createTestTenant } from '../../support/api.ts';

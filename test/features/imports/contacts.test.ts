@@ -1,6 +1,6 @@
 // An import creates and updates contacts, gives no existing contact a subscription, and reports each failed row.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { isOptedOut, recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
+import { isOptedOut, recordOptOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
 import { forgetImportedContact } from '../../../src/features/imports/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';

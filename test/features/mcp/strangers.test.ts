@@ -1,6 +1,6 @@
 // What strangers write reaches no assistant without mcp:inbox, by any tool, and is marked as untrusted with it.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { messageClasses } from '../../../src/delivery/message.ts';
+import { messageClasses } from '../../../src/delivery/terms/message.ts';
 import { trackChained } from '../../../src/features/contact-events/service.ts';
 import { trackReceived } from '../../../src/features/inbox/arrival/contact-event.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

@@ -1,11 +1,11 @@
 // The events of a message show every attempt exactly once, without a stored event if it was simply sent.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { messageClasses } from '../../../src/delivery/message.ts';
-import type { HandOverOutcome } from '../../../src/delivery/hand-over-outcome.ts';
-import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
-import { claimBacklog } from '../../../src/delivery/send/claim/claim.ts';
-import { type OutcomeRecord, outcomeRecord } from '../../../src/delivery/send/record/outcomes.ts';
-import { createBatchRecording } from '../../../src/delivery/send/record/record.ts';
+import { messageClasses } from '../../../src/delivery/terms/message.ts';
+import type { HandOverOutcome } from '../../../src/delivery/terms/hand-over-outcome.ts';
+import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
+import { type OutcomeRecord, outcomeRecord } from '../../../src/delivery/ledger/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
 import { findMessage, findMessageEvents } from '../../../src/features/messages/model.ts';
 import { presentMessageDetail } from '../../../src/features/messages/presenter.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

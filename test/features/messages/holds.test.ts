@@ -1,6 +1,6 @@
 // The timeline of a message says since when and why it was held, also after it goes on.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
+import { releaseHeldPage } from '../../../src/delivery/ledger/release/release-held.ts';
 import { pauseSending, resumeSending } from '../../../src/features/accounts/service.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';

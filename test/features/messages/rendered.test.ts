@@ -1,6 +1,6 @@
 // A campaign message is shown with the present values of its contact, or without content if its version is gone.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { createContentEngine } from '../../../src/delivery/content/templates/engine.ts';
 import { createRenderedContents, type StoredMessage } from '../../../src/features/messages/rendered.ts';
 import { type TestApi, startTestApi } from '../../support/api.ts';
 

@@ -1,6 +1,6 @@
 // A message leaves only from a verified address of the brand, otherwise from the limited sandbox.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createSenderIdentities } from '../../../src/delivery/sender-identity.ts';
+import { createSenderIdentities } from '../../../src/delivery/terms/sender-identity.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
 import { insertVerifiedDomain } from '../../support/domains.ts';
 import { allowInboxes, insertInbox } from '../../support/inboxes.ts';

@@ -7,7 +7,7 @@ import {
   matches,
   type ContactInMemory,
 } from '../../../src/features/segments/service.ts';
-import { parseEmailAddress } from '../../../src/delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../../src/delivery/terms/addresses/email.ts';
 import { explainMatch } from '../../../src/features/segments/explain.ts';
 import type { Filter } from '../../../src/features/segments/parse.ts';
 import { emailParts, emails, firstNumber, phoneParts, phones } from './address-filters.ts';

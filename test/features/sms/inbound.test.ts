@@ -1,8 +1,8 @@
 // An inbound STOP opts out of the brand and START opts in, once each; answers to HELP are charged, and no text is kept.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { isOptedOut, recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
-import type { InboundSms } from '../../../src/delivery/providers/kind.ts';
-import { createRecipientFence } from '../../../src/delivery/consent/recipient-fence.ts';
+import { isOptedOut, recordOptOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
+import type { InboundSms } from '../../../src/delivery/wire/adapters/kind.ts';
+import { createRecipientFence } from '../../../src/delivery/ledger/consent/recipient-fence.ts';
 import { addSmsSender, handleInboundSms, removeSmsSender } from '../../../src/features/sms/service.ts';
 import { smsUpkeep } from '../../../src/features/sms/upkeep.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';

@@ -1,7 +1,7 @@
 // Each brand sends SMS from one valid sender, and a number belongs to one brand only.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { removeProvider } from '../../../src/delivery/providers/removal.ts';
-import { createSmsSenders } from '../../../src/delivery/sms-senders.ts';
+import { removeProvider } from '../../../src/delivery/wire/providers/removal.ts';
+import { createSmsSenders } from '../../../src/delivery/terms/sms-senders.ts';
 import { addSmsSender, listSmsSenders, removeSmsSender } from '../../../src/features/sms/service.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertAccount } from '../../support/queued.ts';

@@ -1,9 +1,13 @@
 // Signed Twilio callbacks update a message and deliver STOP, HELP and START, and forged ones change nothing.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
-import { addProvider, callbackUrlOf, type NamedProvider } from '../../../src/delivery/providers/named.ts';
-import { twilio } from '../../../src/delivery/providers/twilio/provider.ts';
+import { isOptedOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
+import {
+  addProvider,
+  callbackUrlOf,
+  type NamedProvider,
+} from '../../../src/delivery/wire/providers/named.ts';
+import { twilio } from '../../../src/delivery/wire/providers/twilio/provider.ts';
 import { addSmsSender } from '../../../src/features/sms/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';

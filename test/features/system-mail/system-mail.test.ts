@@ -1,8 +1,8 @@
 // System mail reaches only the owners with valid addresses, and counts against no allowance.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../../../src/config.ts';
-import { systemSender } from '../../../src/delivery/sender-identity.ts';
-import { foldUsage } from '../../../src/delivery/money/usage.ts';
+import { systemSender } from '../../../src/delivery/terms/sender-identity.ts';
+import { foldUsage } from '../../../src/delivery/ledger/money/usage.ts';
 import { findAccount } from '../../../src/features/accounts/service.ts';
 import { mailOwners } from '../../../src/features/system-mail/service.ts';
 import { addMember } from '../../../src/features/users/service.ts';

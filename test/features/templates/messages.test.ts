@@ -1,6 +1,6 @@
 // A message keeps the template version of its acceptance, and its request is replayed if the template was deleted.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { intendBatch } from '../../../src/delivery/send/intend/batch.ts';
+import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
 import { createBrandOf } from '../../../src/features/templates/brand-parts.ts';
 import { findTemplate, findVersions } from '../../../src/features/templates/model.ts';
 import { sourceOf, versionHash } from '../../../src/features/templates/pin.ts';

@@ -1,6 +1,6 @@
 // A message keeps the tracking it was accepted with, byte for byte, even if it is sent again.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
+import { createSendingDomains } from '../../../src/delivery/content/dkim/domain-signers.ts';
 import PostalMime from 'postal-mime';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import { answerProbe, probeTrackingHosts } from '../../../src/features/tracking/probe.ts';

@@ -1,6 +1,6 @@
 // The preference page only removes lists or unsubscribes, only for a genuine link, and never exposes the address.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
+import { isOptedOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import { preferenceUrl, unsubscribeLinks } from '../../../src/features/unsubscribe/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';

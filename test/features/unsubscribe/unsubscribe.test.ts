@@ -1,6 +1,6 @@
 // A one-click unsubscribe works for any genuine link, and a GET or a forged link changes nothing.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { isOptedOut } from '../../../src/delivery/consent/opt-outs.ts';
+import { isOptedOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import { unsubscribeLinks } from '../../../src/features/unsubscribe/service.ts';
 import { createUnsubscribeRoutes } from '../../../src/features/unsubscribe/routes.ts';
 import { createRateLimiter } from '../../../src/platform/http/rate-limiter.ts';

@@ -1,7 +1,7 @@
 // Wallet entries are immutable and booked once per reference; prices, monthly postings and owner mails follow them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { emailPriceSql, paysSql, smsPriceSql } from '../../../src/delivery/money/prices.ts';
-import { addWalletEntry, balanceSql } from '../../../src/delivery/money/wallet.ts';
+import { emailPriceSql, paysSql, smsPriceSql } from '../../../src/delivery/ledger/money/prices.ts';
+import { addWalletEntry, balanceSql } from '../../../src/delivery/ledger/money/wallet.ts';
 import { listOperatorChanges, setAccount } from '../../../src/features/accounts/service.ts';
 import { checkMoney } from '../../../src/features/wallet/check.ts';
 import { postMonths } from '../../../src/features/wallet/months.ts';

@@ -1,8 +1,8 @@
 // Subscribers receive each event of an email once per cause, with the fields that its type declares.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import type { DeliveryFact } from '../../../src/delivery/facts/delivery-fact.ts';
-import { recordFacts } from '../../../src/delivery/facts/facts.ts';
+import type { DeliveryFact } from '../../../src/delivery/ledger/facts/delivery-fact.ts';
+import { recordFacts } from '../../../src/delivery/ledger/facts/facts.ts';
 import { decideFetches } from '../../../src/features/tracking/decisions.ts';
 import { storeHits } from '../../../src/features/tracking/hits.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

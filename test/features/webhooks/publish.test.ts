@@ -1,6 +1,6 @@
 // Publishing queues an event for exactly the subscribed webhooks of its account, in the caller's transaction.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { emailEventData, emailEvents, sendingEvents } from '../../../src/delivery/events.ts';
+import { emailEventData, emailEvents, sendingEvents } from '../../../src/delivery/terms/events.ts';
 import { eventCatalogue } from '../../../src/features/webhooks/catalogue.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import {

@@ -1,7 +1,7 @@
 // The mailbox answers only under local names and with its token, and no other site can use it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { createCaptureSmsProvider } from '../../../src/delivery/providers/capture/provider.ts';
+import { createCaptureSmsProvider } from '../../../src/delivery/wire/providers/capture/provider.ts';
 import { startMailbox } from '../../../src/local/mailbox/server.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { openMailbox, send, token, type OpenMailbox } from './mailbox-client.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   createCaptureProvider,
   createCaptureSmsProvider,
-} from '../../../src/delivery/providers/capture/provider.ts';
+} from '../../../src/delivery/wire/providers/capture/provider.ts';
 import { openMailbox, type OpenMailbox } from './mailbox-client.ts';
 import { outgoingEmail, outgoingSms } from '../../support/outgoing.ts';
 

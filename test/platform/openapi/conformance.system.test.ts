@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { sandboxAddress } from '../../../src/delivery/sender-identity.ts';
+import { sandboxAddress } from '../../../src/delivery/terms/sender-identity.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
 import { findSchemathesis, runSchemathesis } from '../../support/schemathesis/program.ts';

@@ -1,7 +1,7 @@
 // Bulk requests are parsed in short turns, so that one request never blocks the event loop.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_BULK_ITEMS } from '../../../src/platform/input/bulk-body.ts';
-import { findOptOuts } from '../../../src/delivery/consent/opt-outs.ts';
+import { findOptOuts } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import { changeMembers, repeatResults } from '../../../src/features/lists/bulk.ts';
 import { mapInTurns } from '../../../src/platform/processes/map-in-turns.ts';
 import { changeSuppressions } from '../../../src/features/suppressions/service.ts';

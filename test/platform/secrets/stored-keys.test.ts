@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { migrations } from '../../../migrations/index.ts';
 import { type Config, loadConfig } from '../../../src/config.ts';
-import { isOptedOut, recordOptOut } from '../../../src/delivery/consent/opt-outs.ts';
+import { isOptedOut, recordOptOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { rollback } from '../../../src/platform/db/migrate.ts';
 import { createKeyring, sealedBy } from '../../../src/platform/secrets/keyring.ts';

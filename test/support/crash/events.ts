@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { emailEventData, emailEvents } from '../../../src/delivery/events.ts';
+import { emailEventData, emailEvents } from '../../../src/delivery/terms/events.ts';
 import { webhookIdOf } from '../../../src/features/webhooks/signature.ts';
 import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';

@@ -4,7 +4,7 @@ import {
   addProvider,
   type NamedProvider,
   requireProviderKind,
-} from '../../../src/delivery/providers/named.ts';
+} from '../../../src/delivery/wire/providers/named.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { eventually } from '../eventually.ts';
 import { type ReceivedRequest, startReceiver } from '../https-receiver.ts';

@@ -1,6 +1,6 @@
 import { afterEach } from '@jest/globals';
-import { connectSmtp } from '../../../src/delivery/smtp/client.ts';
-import type { SmtpConnection, SmtpSubmission, SmtpTarget } from '../../../src/delivery/smtp/contract.ts';
+import { connectSmtp } from '../../../src/delivery/wire/smtp/client.ts';
+import type { SmtpConnection, SmtpSubmission, SmtpTarget } from '../../../src/delivery/wire/smtp/contract.ts';
 import { startScriptedServer, type Cut, type Script, type ScriptedServer } from './scripted-server.ts';
 
 export const PIPELINING = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE 1000000'];

@@ -2,7 +2,7 @@
 import { LIQUID } from './liquid-value.ts';
 
 const HREF = new RegExp(String.raw`(\shref=)("(?:${LIQUID}|[^"{]|\{(?![{%]))*"|'[^']*')`, 'i');
-/** The kinds of links that the service accepts, besides web addresses (`src/delivery/contents/link-schemes.ts`). */
+/** The kinds of links that the service accepts, besides web addresses (`src/delivery/content/templates/link-schemes.ts`). */
 const SCHEMES =
   'callto|facetime|facetime-audio|fax|geo|im|mailto|maps|matrix|mms|sip|sips|skype|sms|smsto|tel|viber|webcal|webcals|whatsapp|xmpp';
 const ALLOWED = new RegExp(String.raw`^(?:https?:\/\/|(?:${SCHEMES}):|#|\{\{)`, 'i');

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { cancelCampaignMessages } from '../../../delivery/blocks/campaign-blocks.ts';
+import { cancelCampaignMessages } from '../../../delivery/ledger/blocks/campaign-blocks.ts';
 import { campaignCounts, type CampaignCounts, NO_RECIPIENTS } from '../campaign-counts.ts';
-import { recountBlocks } from '../../../delivery/blocks/tallies.ts';
-import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
+import { recountBlocks } from '../../../delivery/ledger/blocks/tallies.ts';
+import { lockCampaignForChange } from '../../../delivery/ledger/ownership/campaign-lock.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { createEvent, type PublishedEvent } from '../../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
-import { countryZones } from '../../../delivery/addresses/country-zones.ts';
+import { countryZones } from '../../../delivery/terms/addresses/country-zones.ts';
 
 /** When a campaign is due by local clocks, for each zone and country that contacts may have. */
 export interface LocalTimes {

@@ -1,9 +1,9 @@
-import { MAX_BLOCK } from '../../../delivery/blocks/campaign-blocks.ts';
-import { type Channel, channelFacts } from '../../../delivery/channels/index.ts';
-import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
-import { messageClasses } from '../../../delivery/message.ts';
-import { endedSql } from '../../../delivery/consent/suppressions.ts';
-import { MESSAGE_ID_SEQUENCE } from '../../../delivery/accept/write-messages.ts';
+import { MAX_BLOCK } from '../../../delivery/ledger/blocks/campaign-blocks.ts';
+import { type Channel, channelFacts } from '../../../delivery/terms/channels/index.ts';
+import { type FrequencyCap, reachedCapSql } from '../../../delivery/ledger/limits/frequency-cap.ts';
+import { messageClasses } from '../../../delivery/terms/message.ts';
+import { endedSql } from '../../../delivery/ledger/consent/suppressions.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../../delivery/ledger/accept/write-messages.ts';
 import { variantSql } from './variants.ts';
 
 /** The properties of a campaign on which the statement depends, so that it contains only what it needs. */

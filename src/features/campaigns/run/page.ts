@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { MAX_BLOCK } from '../../../delivery/blocks/campaign-blocks.ts';
-import type { FrequencyCap } from '../../../delivery/limits/frequency-cap.ts';
+import { MAX_BLOCK } from '../../../delivery/ledger/blocks/campaign-blocks.ts';
+import type { FrequencyCap } from '../../../delivery/ledger/limits/frequency-cap.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, isLocalTime, isPinned } from '../model.ts';
 import { missingLists, nextPage, type PinnedRow } from './audience-source.ts';

@@ -7,11 +7,11 @@ import {
   campaignWaitMs,
   type OperatorSignal,
 } from '../../../../workflows/campaigns/contract.ts';
-import { wakeCampaign } from '../../../delivery/blocks/campaign-blocks.ts';
-import type { StopThresholds } from '../../../delivery/limits/stop-thresholds.ts';
+import { wakeCampaign } from '../../../delivery/ledger/blocks/campaign-blocks.ts';
+import type { StopThresholds } from '../../../delivery/ledger/limits/stop-thresholds.ts';
 import { campaignCounts, NO_RECIPIENTS } from '../campaign-counts.ts';
-import { recountBlocks } from '../../../delivery/blocks/tallies.ts';
-import type { LimitSettings } from '../../../delivery/limits/authority.ts';
+import { recountBlocks } from '../../../delivery/ledger/blocks/tallies.ts';
+import type { LimitSettings } from '../../../delivery/ledger/limits/authority.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';

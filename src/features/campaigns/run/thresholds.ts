@@ -3,13 +3,13 @@ import { createEvent } from '../../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { campaignCounts } from '../campaign-counts.ts';
-import { lockCampaignForChange } from '../../../delivery/blocks/campaign-lock.ts';
-import { isChannelSql } from '../../../delivery/channels/index.ts';
+import { lockCampaignForChange } from '../../../delivery/ledger/ownership/campaign-lock.ts';
+import { isChannelSql } from '../../../delivery/terms/channels/index.ts';
 import {
   type ReputationCounts,
   stopReason,
   type StopThresholds,
-} from '../../../delivery/limits/stop-thresholds.ts';
+} from '../../../delivery/ledger/limits/stop-thresholds.ts';
 import { campaignEvents } from '../events.ts';
 import { whyUnsendable } from './unsendable-blocks.ts';
 import type { CampaignRow, CampaignStop } from '../model.ts';

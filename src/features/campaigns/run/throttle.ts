@@ -2,7 +2,7 @@
  * Decides when the blocks of a throttled campaign become due. Claims enforce the throttle in any case, however late
  * blocks are.
  */
-import { MAX_BLOCK } from '../../../delivery/blocks/campaign-blocks.ts';
+import { MAX_BLOCK } from '../../../delivery/ledger/blocks/campaign-blocks.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { type CampaignRow, isLocalTime } from '../model.ts';
 

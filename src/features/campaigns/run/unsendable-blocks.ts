@@ -1,10 +1,10 @@
 /** Blocks that only a change by the account, such as a payment, can release: their campaigns are paused. */
-import { MESSAGE_LIFETIME, type FailureCode } from '../../../delivery/message.ts';
+import { MESSAGE_LIFETIME, type FailureCode } from '../../../delivery/terms/message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ErrorCode } from '../../../errors.ts';
-import { sandboxCap } from '../../../delivery/limits/sandbox-cap.ts';
-import { spendCap } from '../../../delivery/limits/spend-cap.ts';
-import { wallet } from '../../../delivery/limits/wallet.ts';
+import { sandboxCap } from '../../../delivery/ledger/limits/sandbox-cap.ts';
+import { spendCap } from '../../../delivery/ledger/limits/spend-cap.ts';
+import { wallet } from '../../../delivery/ledger/limits/wallet.ts';
 
 /** Why a campaign cannot be sent: no money, no sends left in the sandbox, or no verified domain. */
 export type UnsendableReason =

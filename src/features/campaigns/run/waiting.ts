@@ -1,6 +1,6 @@
-import { type Capacity, readCapacities } from '../../../delivery/limits/capacity.ts';
-import { type LimitSettings, PROVIDER_UNAVAILABLE } from '../../../delivery/limits/authority.ts';
-import { type BlockHoldReason, blockHoldReasons } from '../../../delivery/limits/block-limits.ts';
+import { type Capacity, readCapacities } from '../../../delivery/ledger/limits/capacity.ts';
+import { type LimitSettings, PROVIDER_UNAVAILABLE } from '../../../delivery/ledger/limits/authority.ts';
+import { type BlockHoldReason, blockHoldReasons } from '../../../delivery/ledger/limits/block-limits.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 import type { WaitingReason } from '../schema.ts';

@@ -1,22 +1,22 @@
 /** Creates the messages of steps that send, unless the contact cannot or must not get them. */
-import { byChannelSql, channelFacts } from '../../../delivery/channels/index.ts';
-import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
-import { type FrequencyCap, reachedCapSql } from '../../../delivery/limits/frequency-cap.ts';
-import { isLimitRefusal } from '../../../delivery/limits/admission.ts';
-import { isCounted, type LimitSettings } from '../../../delivery/limits/authority.ts';
-import { type Channel, messageClasses } from '../../../delivery/message.ts';
-import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
-import { paidBySegmentSql } from '../../../delivery/money/units.ts';
-import { endedSql } from '../../../delivery/consent/suppressions.ts';
-import { testEvents, testOutcome } from '../../../delivery/accept/test-messages.ts';
-import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/consent/unapplied-opt-outs.ts';
-import type { NewRenderedMessage } from '../../../delivery/accept/new-message.ts';
-import { MESSAGE_ID_SEQUENCE, writeMessages } from '../../../delivery/accept/write-messages.ts';
+import { byChannelSql, channelFacts } from '../../../delivery/terms/channels/index.ts';
+import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/terms/backlog.ts';
+import { type FrequencyCap, reachedCapSql } from '../../../delivery/ledger/limits/frequency-cap.ts';
+import { isLimitRefusal } from '../../../delivery/ledger/limits/admission.ts';
+import { isCounted, type LimitSettings } from '../../../delivery/ledger/limits/authority.ts';
+import { type Channel, messageClasses } from '../../../delivery/terms/message.ts';
+import { hasNoPriceSql } from '../../../delivery/ledger/money/prices.ts';
+import { paidBySegmentSql } from '../../../delivery/terms/units.ts';
+import { endedSql } from '../../../delivery/ledger/consent/suppressions.ts';
+import { testEvents, testOutcome } from '../../../delivery/ledger/accept/test-messages.ts';
+import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/ledger/consent/unapplied-opt-outs.ts';
+import type { NewRenderedMessage } from '../../../delivery/ledger/accept/new-message.ts';
+import { MESSAGE_ID_SEQUENCE, writeMessages } from '../../../delivery/ledger/accept/write-messages.ts';
 import {
   type Addition,
   defineWriting,
   type TrackingDefaults,
-} from '../../../delivery/accept/write-statement.ts';
+} from '../../../delivery/ledger/accept/write-statement.ts';
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Channel } from '../../../delivery/message.ts';
-import { type BrandSenders, readSenders } from '../../../delivery/sender-identity.ts';
-import { findSmsSender, type SmsSender } from '../../../delivery/sms-senders.ts';
-import type { NewMessage } from '../../../delivery/accept/new-message.ts';
+import type { Channel } from '../../../delivery/terms/message.ts';
+import { type BrandSenders, readSenders } from '../../../delivery/terms/sender-identity.ts';
+import { findSmsSender, type SmsSender } from '../../../delivery/terms/sms-senders.ts';
+import type { NewMessage } from '../../../delivery/ledger/accept/new-message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { senderOfTemplate } from '../../templates/service.ts';
 

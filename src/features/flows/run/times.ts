@@ -1,5 +1,5 @@
 /** Local times of waits and quiet hours. Time zones are IANA names, and their rules come from Intl. */
-import { countryZones } from '../../../delivery/addresses/country-zones.ts';
+import { countryZones } from '../../../delivery/terms/addresses/country-zones.ts';
 import { createTimeZones } from '../../../platform/input/time-zones.ts';
 import type { FieldTime, LocalTime } from '../steps/wait.ts';
 

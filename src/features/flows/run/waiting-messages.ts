@@ -4,8 +4,8 @@
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { backlogName, type Backlog } from '../../../delivery/backlog.ts';
-import { cancelFlowMessages } from '../../../delivery/cancel.ts';
+import { backlogName, type Backlog } from '../../../delivery/terms/backlog.ts';
+import { cancelFlowMessages } from '../../../delivery/ledger/cancel/cancel.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { makePage } from './pages.ts';

@@ -1,7 +1,7 @@
-import { type Channel, channelFacts } from '../../../delivery/channels/index.ts';
-import { hasNoPriceSql } from '../../../delivery/money/prices.ts';
-import { isPaidBySegment } from '../../../delivery/money/units.ts';
-import { endedSql } from '../../../delivery/consent/suppressions.ts';
+import { type Channel, channelFacts } from '../../../delivery/terms/channels/index.ts';
+import { hasNoPriceSql } from '../../../delivery/ledger/money/prices.ts';
+import { isPaidBySegment } from '../../../delivery/terms/units.ts';
+import { endedSql } from '../../../delivery/ledger/consent/suppressions.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { createContactReads, percentileOf } from '../run/contact-reads.ts';
 import { quietUntil, type QuietHours } from '../run/send.ts';

@@ -1,5 +1,5 @@
 /** The simulated run of a contact: the interpreter in a context that writes nothing and skips waits. */
-import type { Channel } from '../../../delivery/message.ts';
+import type { Channel } from '../../../delivery/terms/message.ts';
 import {
   advanceSteps,
   type ArrivedEvent,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonWithoutLiquid } from '../../../delivery/contents/no-liquid.ts';
+import { jsonWithoutLiquid } from '../../../delivery/terms/texts/no-liquid.ts';
 import { eventData, trackableEventName } from '../../contact-events/schema.ts';
 import { type ChainedResult, trackChained } from '../../contact-events/service.ts';
 import type { StepResult } from '../run/interpreter.ts';

@@ -1,6 +1,6 @@
 /** The types of steps, and what all steps have in common. To add a type, see `docs/adding-a-flow-step.md`. */
 import { z } from 'zod';
-import type { Channel } from '../../../delivery/message.ts';
+import type { Channel } from '../../../delivery/terms/message.ts';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
 import type { ListedTemplateRow } from '../../templates/service.ts';
 import type { StepResult } from '../run/interpreter.ts';

@@ -1,5 +1,5 @@
 /** What steps that send have in common. */
-import type { Channel } from '../../../delivery/message.ts';
+import type { Channel } from '../../../delivery/terms/message.ts';
 import type { Move, StepResult } from '../run/interpreter.ts';
 import { type Acting, actAndGoOn, type StoredStep, type Place } from './step.ts';
 

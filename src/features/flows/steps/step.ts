@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Channel } from '../../../delivery/message.ts';
+import type { Channel } from '../../../delivery/terms/message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';
 import type { StepName } from '../../segments/service.ts';

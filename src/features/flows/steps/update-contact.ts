@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonWithoutLiquid } from '../../../delivery/contents/no-liquid.ts';
+import { jsonWithoutLiquid } from '../../../delivery/terms/texts/no-liquid.ts';
 import { changeContactData, dataProblem } from '../../contacts/service.ts';
 import { presentedFields, stepShape } from './shapes.ts';
 import { actAndGoOn, type StepType } from './step.ts';

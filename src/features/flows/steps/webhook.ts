@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findLiquid, hasLiquid, noLiquid } from '../../../delivery/contents/no-liquid.ts';
+import { findLiquid, hasLiquid, noLiquid } from '../../../delivery/terms/texts/no-liquid.ts';
 import { readTarget } from '../../../platform/egress/target.ts';
 import { oneLine } from '../../../platform/input/one-line.ts';
 import { parseWith } from '../../../platform/input/validation.ts';

@@ -1,4 +1,4 @@
-import type { SuppressionReason } from '../../../delivery/consent/suppressions.ts';
+import type { SuppressionReason } from '../../../delivery/ledger/consent/suppressions.ts';
 import { timeIn } from '../../../platform/input/times.ts';
 import { type Cells, type CellWarning, optional } from '../cells.ts';
 import { readReason } from './reason.ts';

@@ -1,5 +1,5 @@
-import { MAX_DIAGNOSTIC, type SuppressionReason } from '../../../delivery/consent/suppressions.ts';
-import { judgeBounce } from '../../../delivery/providers/reported-bounce.ts';
+import { MAX_DIAGNOSTIC, type SuppressionReason } from '../../../delivery/ledger/consent/suppressions.ts';
+import { judgeBounce } from '../../../delivery/wire/adapters/reported-bounce.ts';
 import { type Cell, type Cells, requireReadable, type RowProblem } from '../cells.ts';
 import { anyTool } from '../consent/read-word.ts';
 import { type ConsentState, simplified } from '../consent/words.ts';

@@ -1,5 +1,5 @@
 /** The suppression lists of other services. Headings and words are reduced to lower-case letters and digits. */
-import type { SuppressionReason } from '../../../delivery/consent/suppressions.ts';
+import type { SuppressionReason } from '../../../delivery/ledger/consent/suppressions.ts';
 import type { ColumnField } from '../schema.ts';
 
 /**

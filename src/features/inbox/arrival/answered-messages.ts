@@ -1,5 +1,5 @@
 /** Finds the messages of ours that mails answer. */
-import { parseMessageReference } from '../../../delivery/addresses/reference.ts';
+import { parseMessageReference } from '../../../delivery/terms/addresses/reference.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ArrivingMail } from './arriving-mails.ts';
 

@@ -1,5 +1,5 @@
 import { addressParser } from 'postal-mime';
-import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ReadMail } from '../mail/mail.ts';
 import type { ClaimedMail } from './accepted-mails.ts';

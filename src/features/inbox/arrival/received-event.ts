@@ -1,5 +1,5 @@
-import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
-import { withoutTag } from '../../../delivery/addresses/recipient.ts';
+import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
+import { withoutTag } from '../../../delivery/terms/channels/recipient.ts';
 import { createEvent, type PublishedEvent } from '../../../platform/events/define.ts';
 import { cutUtf8 } from '../../../platform/input/cut-utf8.ts';
 import { inboxEvents } from '../events.ts';

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
-import { parseMessageReference } from '../../../delivery/addresses/reference.ts';
+import { parseMessageReference } from '../../../delivery/terms/addresses/reference.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { QUARANTINED_BYTES, UNPROVED_BYTES } from '../retention/shares.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { bareEmail } from '../../../delivery/addresses/bare-email.ts';
-import { canonicalDomain } from '../../../delivery/addresses/email.ts';
+import { bareEmail } from '../../../delivery/terms/addresses/bare-email.ts';
+import { canonicalDomain } from '../../../delivery/terms/addresses/email.ts';
 import { idParam, pageQuery } from '../../../platform/db/paging.ts';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
 

@@ -1,4 +1,4 @@
-import { canonicalDomain, parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import { canonicalDomain, parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import { AppError, invalid, notFound } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import { countUnderLock } from '../../../platform/db/brand-limit.ts';

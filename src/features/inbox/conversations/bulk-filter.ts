@@ -1,6 +1,6 @@
 /** Which conversations a bulk action is about. */
 import { z } from 'zod';
-import { canonicalDomain, parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import { canonicalDomain, parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import { filterTime } from '../../../platform/db/filter-time.ts';
 import { type IdScan, scanned, type ScannedIds } from '../../../platform/db/id-scan.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';

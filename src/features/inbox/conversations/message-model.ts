@@ -1,5 +1,5 @@
 /** Statements of conversation messages and their attachments. */
-import type { MessageStatus } from '../../../delivery/message.ts';
+import type { MessageStatus } from '../../../delivery/terms/message.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';

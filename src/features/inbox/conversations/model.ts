@@ -1,5 +1,5 @@
 /** Statements of conversations. */
-import { emailParts } from '../../../delivery/addresses/search-keys.ts';
+import { emailParts } from '../../../delivery/terms/addresses/search-keys.ts';
 import { prefixPattern } from '../../../platform/db/like.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';

@@ -1,5 +1,5 @@
 /** Decides what an answer is: its recipient and its subject. */
-import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import { invalid } from '../../../errors.ts';
 import { mailboxesOf } from '../mail/mailboxes.ts';
 import type { AnsweredMail, ReplyContext } from './reply-model.ts';

@@ -1,4 +1,4 @@
-import { refusalCodes } from '../../../delivery/limits/authority.ts';
+import { refusalCodes } from '../../../delivery/ledger/limits/authority.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { defineIdempotentRoute, type RouteDefinition } from '../../../platform/http/route.ts';
 import { CONVERSATIONS, tag } from './conversation-routes.ts';

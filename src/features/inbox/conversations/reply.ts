@@ -1,13 +1,13 @@
 /** Answers to conversations. */
-import type { NewMessage } from '../../../delivery/accept/new-message.ts';
-import { allocateMessageIds, writeMessages } from '../../../delivery/accept/write-messages.ts';
-import { defineWriting } from '../../../delivery/accept/write-statement.ts';
-import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
-import type { LimitSettings } from '../../../delivery/limits/authority.ts';
-import { messageClasses } from '../../../delivery/message.ts';
-import { answerHeaders } from '../../../delivery/mime/answer-headers.ts';
-import { reserveFor, RESERVED } from '../../../delivery/money/reserve.ts';
-import type { SenderIdentities } from '../../../delivery/sender-identity.ts';
+import type { NewMessage } from '../../../delivery/ledger/accept/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../../delivery/ledger/accept/write-messages.ts';
+import { defineWriting } from '../../../delivery/ledger/accept/write-statement.ts';
+import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/terms/backlog.ts';
+import type { LimitSettings } from '../../../delivery/ledger/limits/authority.ts';
+import { messageClasses } from '../../../delivery/terms/message.ts';
+import { answerHeaders } from '../../../delivery/content/mime/answer-headers.ts';
+import { reserveFor, RESERVED } from '../../../delivery/ledger/accept/reserve.ts';
+import type { SenderIdentities } from '../../../delivery/terms/sender-identity.ts';
 import { AppError, invalid, notFound } from '../../../errors.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';

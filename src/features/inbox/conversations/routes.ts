@@ -1,6 +1,6 @@
 import type { Config } from '../../../config.ts';
-import { limitSettings } from '../../../delivery/limits/authority.ts';
-import { createSenderIdentities } from '../../../delivery/sender-identity.ts';
+import { limitSettings } from '../../../delivery/ledger/limits/authority.ts';
+import { createSenderIdentities } from '../../../delivery/terms/sender-identity.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { EventPublisher } from '../../../platform/events/publish.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageStatuses } from '../../../delivery/message.ts';
+import { messageStatuses } from '../../../delivery/terms/message.ts';
 import { idParam, MAX_ID, pageQuery } from '../../../platform/db/paging.ts';
 import { oneLine } from '../../../platform/input/one-line.ts';
 import { quarantineReasons } from '../mail/mail.ts';

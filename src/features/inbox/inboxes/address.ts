@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
-import { type EmailAddress, parseEmailAddress } from '../../../delivery/addresses/email.ts';
-import { builtInInboxAddress } from '../../../delivery/sender-identity.ts';
+import { type EmailAddress, parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
+import { builtInInboxAddress } from '../../../delivery/terms/sender-identity.ts';
 import { invalid } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';

@@ -1,6 +1,6 @@
-import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
-import { withoutTag } from '../../../delivery/addresses/recipient.ts';
-import type { InboxLookup } from '../../../delivery/inbound/inboxes.ts';
+import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
+import { withoutTag } from '../../../delivery/terms/channels/recipient.ts';
+import type { InboxLookup } from '../../../delivery/wire/inbound/inboxes.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { capabilitiesOf } from '../../accounts/schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bareEmail } from '../../../delivery/addresses/bare-email.ts';
+import { bareEmail } from '../../../delivery/terms/addresses/bare-email.ts';
 import type { Role } from '../../../platform/auth/tenant.ts';
 import { idParam, pageQuery } from '../../../platform/db/paging.ts';
 import { oneLine } from '../../../platform/input/one-line.ts';

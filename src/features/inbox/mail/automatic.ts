@@ -1,5 +1,5 @@
 import type { Header } from 'postal-mime';
-import { autoReplyFields } from '../../../delivery/inbound/auto-reply-fields.ts';
+import { autoReplyFields } from '../../../delivery/wire/inbound/auto-reply-fields.ts';
 
 /** The field has one of these keywords, before parameters and comments. */
 const oneOf =

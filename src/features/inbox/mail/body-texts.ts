@@ -1,6 +1,6 @@
 /** Says which parts of a mail are its texts, and which are files. */
-import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
-import { textFromHtml } from '../../../delivery/mime/text-from-html.ts';
+import { escapeHtml } from '../../../delivery/content/mime/escape-html.ts';
+import { textFromHtml } from '../../../delivery/content/mime/text-from-html.ts';
 import { cutUtf8 } from '../../../platform/input/cut-utf8.ts';
 import { decodeText } from './charset.ts';
 import { joinFlowedLines } from './flowed.ts';

@@ -1,7 +1,7 @@
 /** Reads the fields of a mail's header that Carillon uses. */
 import { decodeWords } from 'postal-mime';
 import type { Header, Mailbox } from 'postal-mime';
-import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import { isAutomatic } from './automatic.ts';
 import { readDate } from './header-date.ts';
 import type { ReadHeader } from './jobs.ts';

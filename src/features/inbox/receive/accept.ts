@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { ReferencedMessage } from '../../../delivery/addresses/reference.ts';
+import type { ReferencedMessage } from '../../../delivery/terms/addresses/reference.ts';
 import {
   AccountFull,
   type Inbox,
@@ -10,7 +10,7 @@ import {
   type InboxTarget,
   type MailForInboxes,
   MAX_MAIL_BYTES,
-} from '../../../delivery/inbound/inboxes.ts';
+} from '../../../delivery/wire/inbound/inboxes.ts';
 import { createCoalescer } from '../../../platform/db/coalescer.ts';
 import { inTransaction, isConnectionError } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';

@@ -1,17 +1,17 @@
 import { isIP } from 'node:net';
 import type pg from 'pg';
-import { parseEmailAddress } from '../../../delivery/addresses/email.ts';
-import type { ArrivalRates } from '../../../delivery/inbound/arrival-rates.ts';
-import { beginPieces } from '../../../delivery/inbound/arriving-mail.ts';
-import { AccountFull } from '../../../delivery/inbound/inboxes.ts';
-import { findRecipient } from '../../../delivery/inbound/recipients.ts';
+import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
+import type { ArrivalRates } from '../../../delivery/wire/inbound/arrival-rates.ts';
+import { beginPieces } from '../../../delivery/wire/inbound/arriving-mail.ts';
+import { AccountFull } from '../../../delivery/wire/inbound/inboxes.ts';
+import { findRecipient } from '../../../delivery/wire/inbound/recipients.ts';
 import {
   type Addressed,
   type Envelope,
   takeMail,
   type TakeMailDeps,
   TooManyMails,
-} from '../../../delivery/inbound/take-mail.ts';
+} from '../../../delivery/wire/inbound/take-mail.ts';
 import { AppError, invalid, tooMany, type ValidationErrors } from '../../../errors.ts';
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import { inboundTokenDigest } from '../inboxes/operators.ts';

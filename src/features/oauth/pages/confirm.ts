@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
+import { escapeHtml } from '../../../delivery/content/mime/escape-html.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
 import { clientName, denyForm, page, passwordFields } from './page.ts';
 import type { FormError } from './sign-in.ts';

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
+import { escapeHtml } from '../../../delivery/content/mime/escape-html.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
 import type { McpScope } from '../../../platform/auth/grant-caller.ts';
 import type { AskingClient } from '../interactions.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { escapeHtml } from '../../../delivery/mime/escape-html.ts';
+import { escapeHtml } from '../../../delivery/content/mime/escape-html.ts';
 import type { AppError, ErrorCode } from '../../../errors.ts';
 import type { RawResult } from '../../../platform/http/route.ts';
 import { STYLE, STYLE_PATH } from './style.ts';

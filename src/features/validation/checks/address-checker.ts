@@ -1,4 +1,4 @@
-import { parseEmailAddress, type EmailAddress } from '../../../delivery/addresses/email.ts';
+import { parseEmailAddress, type EmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import type { DomainFinding } from './mail-hosts.ts';
 import type { DomainLookups } from './domain-lookups.ts';
 import { isDisposable, isRole, meantDomain } from './local-checks.ts';

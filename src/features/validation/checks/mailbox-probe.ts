@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { shakeHands } from '../../../delivery/smtp/handshake.ts';
+import { shakeHands } from '../../../delivery/wire/smtp/handshake.ts';
 import type { MailHost } from './mail-hosts.ts';
 import { createPatience, type Patience } from './patience.ts';
 import {

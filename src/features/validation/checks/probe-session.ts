@@ -1,11 +1,11 @@
-import { isBlock, refusedMailbox } from '../../../delivery/facts/bounces.ts';
-import { SmtpConnectionError } from '../../../delivery/smtp/connection-error.ts';
-import type { SmtpCapabilities, SmtpTarget } from '../../../delivery/smtp/contract.ts';
-import { Dialogue } from '../../../delivery/smtp/dialogue.ts';
-import { createEnvelope } from '../../../delivery/smtp/envelope.ts';
-import type { shakeHands } from '../../../delivery/smtp/handshake.ts';
-import type { SmtpReply } from '../../../delivery/smtp/reply-parser.ts';
-import type { Wire } from '../../../delivery/smtp/wire.ts';
+import { isBlock, refusedMailbox } from '../../../delivery/terms/bounces.ts';
+import { SmtpConnectionError } from '../../../delivery/wire/smtp/connection-error.ts';
+import type { SmtpCapabilities, SmtpTarget } from '../../../delivery/wire/smtp/contract.ts';
+import { Dialogue } from '../../../delivery/wire/smtp/dialogue.ts';
+import { createEnvelope } from '../../../delivery/wire/smtp/envelope.ts';
+import type { shakeHands } from '../../../delivery/wire/smtp/handshake.ts';
+import type { SmtpReply } from '../../../delivery/wire/smtp/reply-parser.ts';
+import type { Wire } from '../../../delivery/wire/smtp/wire.ts';
 
 /**
  * What a mail server says about a recipient. `refused`: a 5xx reply without a code about the recipient. `blocked`: a

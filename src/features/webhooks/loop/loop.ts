@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../../config.ts';
-import { systemSender } from '../../../delivery/sender-identity.ts';
+import { systemSender } from '../../../delivery/terms/sender-identity.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { Egress } from '../../../platform/egress/client.ts';

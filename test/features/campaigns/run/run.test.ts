@@ -4,7 +4,7 @@ import pino from 'pino';
 import { campaignCounts } from '../../../../src/features/campaigns/campaign-counts.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
 import { createCampaignRun, type Stay } from '../../../../src/features/campaigns/run/run.ts';
-import { stopReason } from '../../../../src/delivery/limits/stop-thresholds.ts';
+import { stopReason } from '../../../../src/delivery/ledger/limits/stop-thresholds.ts';
 import { resumeCampaign } from '../../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import {

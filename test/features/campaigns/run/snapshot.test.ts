@@ -4,7 +4,7 @@ import pino from 'pino';
 import { campaignCounts } from '../../../../src/features/campaigns/campaign-counts.ts';
 import { clearPage } from '../../../../src/features/contacts/removal-work.ts';
 import { removeContact } from '../../../../src/features/contacts/remove.ts';
-import { claimBlock } from '../../../../src/delivery/blocks/claim-blocks.ts';
+import { claimBlock } from '../../../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { evaluateInTurn } from '../../../../src/features/campaigns/run/evaluations.ts';
 import {
   planSnapshot,

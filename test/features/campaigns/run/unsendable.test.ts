@@ -1,10 +1,10 @@
 // A campaign that cannot be sent any further pauses with the reason: an empty sandbox, or a lost domain.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { intendBlock } from '../../../../src/delivery/send/intend/block-batch.ts';
-import { endBlockClaim } from '../../../../src/delivery/blocks/claimed-blocks.ts';
-import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/send/record/outcomes.ts';
-import { createBatchRecording } from '../../../../src/delivery/send/record/record.ts';
+import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
+import { endBlockClaim } from '../../../../src/delivery/ledger/blocks/claimed-blocks.ts';
+import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/ledger/record/outcomes.ts';
+import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
 import { createCampaignRun } from '../../../../src/features/campaigns/run/run.ts';
 import { resumeCampaign } from '../../../../src/features/campaigns/transitions.ts';

@@ -1,6 +1,6 @@
 // A waiting campaign names the limit that holds its blocks, and waits until whatever is due first.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { blockHoldReasons } from '../../../../src/delivery/limits/block-limits.ts';
+import { blockHoldReasons } from '../../../../src/delivery/ledger/limits/block-limits.ts';
 import type { CampaignRow } from '../../../../src/features/campaigns/model.ts';
 import { nextOf } from '../../../../src/features/campaigns/run/next-step.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';

@@ -1,8 +1,8 @@
 // A sending step queues a message only within consent, suppression and frequency limits.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { recordOptOut } from '../../../../src/delivery/consent/opt-outs.ts';
-import { keepUnapplied } from '../../../../src/delivery/consent/unapplied-opt-outs.ts';
-import { optOutHashes } from '../../../../src/delivery/consent/opt-outs.ts';
+import { recordOptOut } from '../../../../src/delivery/ledger/consent/opt-outs.ts';
+import { keepUnapplied } from '../../../../src/delivery/ledger/consent/unapplied-opt-outs.ts';
+import { optOutHashes } from '../../../../src/delivery/ledger/consent/opt-outs.ts';
 import { foldFlowCounts, readFlowCounts } from '../../../../src/features/flows/counts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';

@@ -1,6 +1,6 @@
 // Who said no in another tool is never mailed: imports read the columns about subscriptions, and what is unknown stops them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { isOptedOut } from '../../../../src/delivery/consent/opt-outs.ts';
+import { isOptedOut } from '../../../../src/delivery/ledger/consent/opt-outs.ts';
 import { advanceImport } from '../../../../src/features/imports/run.ts';
 import { forgetImportedContact } from '../../../../src/features/imports/service.ts';
 import { createKeyring } from '../../../../src/platform/secrets/keyring.ts';

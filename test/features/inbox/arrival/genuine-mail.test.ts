@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import type { MailListener } from '../../../../src/delivery/inbound/listener.ts';
+import type { MailListener } from '../../../../src/delivery/wire/inbound/listener.ts';
 import { type InboundLoop, startInboundLoop } from '../../../../src/features/inbox/arrival/loop.ts';
 import type { MailReader } from '../../../../src/features/inbox/mail/mail.ts';
 import { createMailReader } from '../../../../src/features/inbox/mail/reader.ts';

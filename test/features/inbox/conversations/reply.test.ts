@@ -1,6 +1,6 @@
 // An answer leaves from the inbox's address, once for each key, to whom it should, with the headers of the thread.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { messageReference } from '../../../../src/delivery/addresses/reference.ts';
+import { messageReference } from '../../../../src/delivery/terms/addresses/reference.ts';
 import { startTestApi, type TestApi, type TestRequest } from '../../../support/api.ts';
 import {
   insertConversation,

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
+import { parseEmailAddress } from '../../../../src/delivery/terms/addresses/email.ts';
 import type { ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
 import { startMailReader, type TestMailReader } from '../../../support/mail-reader.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { MailListener, MailListenerOptions } from '../../../../src/delivery/inbound/listener.ts';
+import type { MailListener, MailListenerOptions } from '../../../../src/delivery/wire/inbound/listener.ts';
 import type { MailAcceptanceDeps } from '../../../../src/features/inbox/receive/accept.ts';
 import { openDatabase } from '../../../../src/platform/db/database.ts';
 import { createWaker } from '../../../../src/platform/db/wake.ts';

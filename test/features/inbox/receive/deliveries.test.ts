@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { returnPathAddress } from '../../../../src/delivery/addresses/return-path.ts';
+import { returnPathAddress } from '../../../../src/delivery/terms/addresses/return-path.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
 import { createKeyring } from '../../../../src/platform/secrets/keyring.ts';
 import { createHomeStore } from '../../../../src/platform/storage/local-disk.ts';

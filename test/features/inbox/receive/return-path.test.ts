@@ -1,8 +1,8 @@
 // A reply to the return path of a message goes to the message's inbox; a bounce that is understood never does.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { MailListener } from '../../../../src/delivery/inbound/listener.ts';
-import { listOperatorMails } from '../../../../src/delivery/inbound/operator-mails.ts';
-import { returnPathAddress } from '../../../../src/delivery/addresses/return-path.ts';
+import type { MailListener } from '../../../../src/delivery/wire/inbound/listener.ts';
+import { listOperatorMails } from '../../../../src/delivery/wire/inbound/operator-mails.ts';
+import { returnPathAddress } from '../../../../src/delivery/terms/addresses/return-path.ts';
 import { createTestTenant, type TestTenant } from '../../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { insertVerifiedDomain } from '../../../support/domains.ts';

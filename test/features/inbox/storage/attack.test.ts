@@ -2,7 +2,7 @@
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import type { MailListener } from '../../../../src/delivery/inbound/listener.ts';
+import type { MailListener } from '../../../../src/delivery/wire/inbound/listener.ts';
 import { type InboundLoop, startInboundLoop } from '../../../../src/features/inbox/arrival/loop.ts';
 import { parseHeader } from '../../../../src/features/inbox/mail/contents.ts';
 import { readHeader } from '../../../../src/features/inbox/mail/header.ts';

@@ -1,6 +1,6 @@
 // The address checker combines syntax, DNS, lists, history and probes into the most serious verdict.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { shakeHands } from '../../../../src/delivery/smtp/handshake.ts';
+import { shakeHands } from '../../../../src/delivery/wire/smtp/handshake.ts';
 import {
   createAddressChecker,
   type AddressCandidate,

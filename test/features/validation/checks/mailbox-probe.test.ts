@@ -1,7 +1,7 @@
 // A mailbox probe finds whether a mailbox exists, sends no message, and limits the load on every mail host.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
-import { shakeHands } from '../../../../src/delivery/smtp/handshake.ts';
+import { parseEmailAddress } from '../../../../src/delivery/terms/addresses/email.ts';
+import { shakeHands } from '../../../../src/delivery/wire/smtp/handshake.ts';
 import {
   createMailboxProbe,
   type MailboxFinding,

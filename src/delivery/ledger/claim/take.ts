@@ -1,0 +1,92 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { MAX_WEIGHT_AT_ONCE } from '../../content/templates/content-weight.ts';
+import type { LimitSettings } from '../limits/authority.ts';
+import { messageClasses } from '../../terms/message.ts';
+import type { BatchMessage } from '../intend/batch.ts';
+import type { Claim } from '../ownership/claims.ts';
+
+/** Raised by the functions for plain messages if one of the messages is not plain after all. */
+export const NOT_PLAIN = 'CL020';
+
+/** Maximum bytes of the contents that one call takes. */
+export const MAX_TAKEN_BYTES = 1_048_576;
+
+export interface TakeRequest {
+  owner: number;
+  /** As in {@link BatchRequest}. */
+  seq: number;
+  provider: string;
+  reportSeconds: number;
+  accountId: number;
+  providerId: number;
+  /** Maximum number of messages. */
+  messages: number;
+}
+
+/** Messages that are claimed, and whose intent is committed. */
+export interface Taken {
+  claims: Claim[];
+  messages: BatchMessage[];
+}
+
+/** What the function returns about a message; all else is the same for each. */
+type TakenRow = Omit<
+  BatchMessage,
+  'attempt' | 'uncertain' | 'verdict' | 'accountId' | 'channel' | 'class' | 'providerId' | 'campaign'
+> &
+  Pick<Claim, 'bytes' | 'weight'>;
+
+const isNotPlain = (error: unknown) => (error as { code?: string }).code === NOT_PLAIN;
+
+function takenOf({ accountId, providerId }: TakeRequest, rows: readonly TakenRow[]): Taken {
+  const shared = { accountId, class: messageClasses.transactional };
+  return {
+    claims: rows.map(({ messageId, epoch, bytes, weight }) => ({
+      ...shared,
+      messageId,
+      epoch,
+      bytes,
+      weight,
+      losses: 0,
+    })),
+    messages: rows.map(({ bytes: _, weight: __, ...row }) => ({
+      ...row,
+      ...shared,
+      attempt: 1,
+      uncertain: false,
+      verdict: 'send',
+      channel: 'email',
+      providerId,
+      campaign: null,
+    })),
+  };
+}
+
+/**
+ * Claims the due transactional emails of an account and writes their intent, in one short transaction, if all of them
+ * are plain: at their first attempt, light, and held or refused by no limit. What one claim and one intent would do
+ * takes half the time this way. See `take_plain_messages_v2` in the migrations.
+ * @returns null if no message is due, or if one of them is not plain: a claim decides on them
+ */
+export async function takePlainMessages(
+  client: Queryable,
+  request: TakeRequest,
+  settings: LimitSettings,
+): Promise<Taken | null> {
+  const { owner, seq, provider, accountId, providerId, messages, reportSeconds } = request;
+  try {
+    const { rows } = await client.query<TakenRow>({
+      name: 'take_plain_messages_v2',
+      text: 'select * from take_plain_messages_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+      values: [
+        ...[owner, seq, provider, accountId, providerId, messages, MAX_TAKEN_BYTES],
+        JSON.stringify({ ...settings, max_weight: MAX_WEIGHT_AT_ONCE }),
+        reportSeconds,
+      ],
+    });
+    return rows.length === 0 ? null : takenOf(request, rows);
+  } catch (error) {
+    if (isNotPlain(error)) return null;
+    throw error;
+  }
+}

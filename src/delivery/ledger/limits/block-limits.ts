@@ -1,0 +1,77 @@
+/** The limits as they apply to blocks of campaigns. Two of them differ from the limits for messages in the queue. */
+import { type HoldReason, holdReasons, limits, type Limits } from './authority.ts';
+import { domainUnverified } from './domain-unverified.ts';
+import type { Limit } from './limit.ts';
+import type { Cte } from '../../terms/sql-parts.ts';
+import { SANDBOX_MONTH, sandboxCap } from './sandbox-cap.ts';
+
+/**
+ * Messages in the queue were counted when they were accepted. Those of a block are counted when it is first claimed in
+ * a month. If such a block is held, its campaign is stopped.
+ */
+export const sandboxOfBlocks = {
+  ...sandboxCap,
+  queueColumns: ['channel', 'domain_id', 'sandbox_month'],
+  quota: {
+    counts: `q.channel = 'email' and q.domain_id is null and q.sandbox_month is distinct from ${SANDBOX_MONTH}`,
+  },
+  claim: { effect: 'hold', until: 'sandbox_cap.resets_at' },
+} as const satisfies Limit;
+
+/**
+ * If the domain was deleted, the recipients of a block wait as for an unverified domain, until the campaign is paused.
+ * No recipient is left out.
+ */
+const domainOfBlocks = {
+  ...domainUnverified,
+  condition: {
+    reads: 'queue',
+    sql: `(q.domain_id is not null
+      and (select d.status from domains d where d.id = q.domain_id) is distinct from 'verified')`,
+  },
+} as const satisfies Limit;
+
+/** The table of limits for claims and intents of blocks. */
+export const blockLimits: Limits = (limits as Limits).flatMap((limit) => {
+  switch (limit.name) {
+    case 'domain_deleted':
+      return [];
+    case domainOfBlocks.name:
+      return [domainOfBlocks];
+    case sandboxOfBlocks.name:
+      return [sandboxOfBlocks];
+    default:
+      return [limit];
+  }
+});
+
+/** Why a block is held. */
+export type BlockHoldReason = HoldReason | typeof sandboxOfBlocks.name;
+
+export const blockHoldReasons: readonly BlockHoldReason[] = [...holdReasons, sandboxOfBlocks.name];
+
+/**
+ * Returns what the blocks in `closed` have reserved for messages without an attempt.
+ * @param after SQL: a condition that is always true, but cannot be evaluated before all other rows are locked
+ */
+export const returnSandboxCtes = (after: string): Cte[] => [
+  {
+    name: 'sandbox_unused',
+    materialized: true,
+    sql: `
+    select account_id, sandbox_month as month, sum(sandbox_reserved)::int as count from closed
+    where sandbox_reserved > 0 group by 1, 2`,
+  },
+  {
+    name: 'sandbox_locked',
+    sql: `
+    select u.account_id, u.month, n.count from sandbox_usage u join sandbox_unused n using (account_id, month)
+    where ${after} order by u.account_id, u.month for update of u`,
+  },
+  {
+    name: 'sandbox_given_back',
+    sql: `
+    update sandbox_usage u set used = greatest(0, u.used - l.count) from sandbox_locked l
+    where u.account_id = l.account_id and u.month = l.month`,
+  },
+];

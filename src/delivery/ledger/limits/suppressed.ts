@@ -1,0 +1,27 @@
+import type { Limit } from './limit.ts';
+
+/** SQL: an active suppression. @param matches SQL over `s` and `m` */
+const suppressedSql = (matches: string) => `exists (
+      select 1 from suppressions s
+      where s.account_id = m.account_id and ${matches} and s.released_at is null
+        and (s.expires_at is null or s.expires_at > now()))`;
+
+/**
+ * A suppressed recipient. The statement may have begun before the suppression was committed and waited for its locks
+ * since. If the API has just suppressed an address of the account, each message is therefore checked once more as of
+ * now; see `delivery/ledger/consent/recipient-fence.ts`. Without `coalesce`, the function would be called for each message of
+ * an account whose recipients have never changed: `null and …` may be false.
+ */
+export const suppressed = {
+  name: 'suppressed',
+  title: "the recipient's address is suppressed",
+  settings: (config) => ({ suppress_plus_addresses: config.SUPPRESS_PLUS_ADDRESSES ? 1 : 0 }),
+  condition: {
+    reads: 'message',
+    sql: `(${suppressedSql('s.address_key = m.to_key')}
+      or (settings.plus_addresses and ${suppressedSql('s.untagged_key = address_without_tag(m.to_key)')})
+      or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
+        and is_suppressed(m.account_id, m.to_key, settings.plus_addresses)))`,
+  },
+  handOver: { effect: 'fail', code: 'suppressed', message: 'the address is suppressed' },
+} as const satisfies Limit;

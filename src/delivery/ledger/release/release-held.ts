@@ -1,0 +1,228 @@
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
+import { defineStatement } from '../../../platform/db/statements.ts';
+import type { Backlog } from '../../terms/backlog.ts';
+import { messageClasses } from '../../terms/message.ts';
+import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
+import { type Limits, limitsOf, type LimitSettings } from '../limits/authority.ts';
+import { furtherCtes, settingIn } from '../../terms/sql-parts.ts';
+import { figuresCtes, roomSql } from '../limits/claim-decision.ts';
+
+/** Maximum number of messages that one transaction releases. */
+const PAGE = 2_000;
+/** When to check again the messages that a release left held: they were locked, or a limit had no room for them. */
+const RECHECK = `interval '10 seconds'`;
+
+/**
+ * SQL: locks the held backlogs of an account in the order that all statements keep.
+ * @param after SQL: a condition that is always true, but cannot be evaluated before the rows that have to be locked
+ *   first are locked
+ */
+const lockCte = (accountId: string, after = 'true'): string => `
+  held_backlog as (
+    select channel, class, provider_id from held_backlogs where account_id = ${accountId} and ${after}
+    order by channel, class, provider_id for update
+  )`;
+
+/**
+ * SQL: expressions of a `with` clause that end a release in progress. Add them to the statement that pauses the
+ * account. The messages released so far are held again when a sender claims them.
+ * @param accountId SQL: the id of the account
+ */
+export const endReleaseCtes = (accountId: string): string => `${lockCte(accountId)}, end_release as (
+    update held_backlogs h set release_count = null, released_until = null
+    from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
+      and h.provider_id = l.provider_id
+  )`;
+
+/** SQL: locks the held blocks of an account in the order that all statements keep. */
+const heldBlocksSql = (accountId: string): string => `
+    select campaign_id, n from campaign_blocks
+    where account_id = ${accountId} and hold_reason is not null and owner is null and closed_at is null
+    order by campaign_id, n for update`;
+
+/**
+ * SQL: expressions of a `with` clause that make senders check the held backlogs of an account now. Add them to the
+ * statement that resumes the account or raises one of its limits. Senders then release the messages in pages, as far as
+ * the limits allow. Blocks are due at once, and the workflows of their campaigns are signaled.
+ *
+ * Blocks are locked before backlogs. Otherwise there is a deadlock with a recorder that has locked a block and waits for
+ * the month of the account, and a claim that has locked the month and waits for the backlog.
+ * @param accountId SQL: the id of the account
+ * @param locked whether to wait for locked blocks or skip them: a transaction that has locked the wallet must not wait
+ *   for them
+ */
+export const releaseCtes = (accountId: string, locked: 'wait' | 'skip' = 'wait'): string => `
+  held_blocks as materialized (${heldBlocksSql(accountId)}${locked === 'skip' ? ' skip locked' : ''}
+  ), ${lockCte(accountId, '(select count(*) from held_blocks) >= 0')}, released_blocks as (
+    update campaign_blocks b set due_at = now(), hold_reason = null
+    from held_blocks h where b.campaign_id = h.campaign_id and b.n = h.n
+  )${wakeCampaignsCte('held_blocks')}, release as (
+    update held_backlogs h set recheck_at = now(), release_count = null, released_until = null
+    from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
+      and h.provider_id = l.provider_id
+  )`;
+
+/**
+ * Locks the held blocks of an account. Call it in a transaction that then locks the wallet and releases held messages.
+ * Otherwise there may be a deadlock: a claim that waits for the wallet has locked the month, and a recorder that has
+ * locked a block may wait for the month.
+ */
+export async function lockHeldBlocks(trx: Queryable, accountId: number): Promise<void> {
+  await trx.query({ name: 'lock_held_blocks', text: heldBlocksSql('$1'), values: [accountId] });
+}
+
+interface HeldBacklog extends Backlog {
+  /** How many more messages may be released; null or 0: not decided yet. */
+  releaseCount: number | null;
+  /** The `due_at` of the last message released, as text. */
+  releasedUntil: string | null;
+}
+
+/** Takes the held backlog whose check has been due longest; other senders skip it. */
+async function takeBacklog(trx: Queryable): Promise<HeldBacklog | undefined> {
+  const { rows } = await trx.query<HeldBacklog>({
+    name: 'take_held_backlog',
+    text: `
+    select channel, class, account_id as "accountId", provider_id as "providerId", release_count as "releaseCount",
+      released_until::text as "releasedUntil"
+    from held_backlogs where recheck_at <= now() order by recheck_at limit 1 for update skip locked`,
+  });
+  return rows[0];
+}
+
+const keyOf = ({ accountId, channel, class: priority, providerId }: Backlog) => [
+  accountId,
+  channel,
+  priority,
+  providerId,
+];
+const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3 and provider_id = $4';
+
+/** SQL: decides how many messages of a backlog the limits let go. */
+const decideSql = (table: Limits) => `
+    with account as materialized (
+      select * from accounts where id = $1
+    )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, room as materialized (${roomSql('$2', table)}
+    ), waiting as (
+      select count(*) as count from (
+        select 1 from send_queue where owner is null and ${THIS_BACKLOG} and due_at <= now()
+        limit (select case when recheck_at is null then greatest(room, 0) else 0 end from room)) due
+    )
+    update held_backlogs set
+      recheck_at = coalesce(room.recheck_at,
+        case when room.room > waiting.count then now() else now() + ${RECHECK} end),
+      release_count = case when room.recheck_at is null and room.room > waiting.count then room.room - waiting.count end,
+      released_until = null
+    from room, waiting where ${THIS_BACKLOG} returning release_count as count`;
+
+export const decideStatement = defineStatement({
+  from: import.meta.url,
+  sentBy: 'decide',
+  does: 'Decides how many messages of a held backlog the limits let go.',
+  parameters: [
+    'bigint: the account',
+    'text: the channel',
+    'smallint: the class',
+    'bigint: the provider',
+    'jsonb: the settings of the limits',
+  ],
+  shapes: {
+    decide_reserved_backlog: { table: limitsOf(messageClasses.transactional) },
+    decide_held_backlog: { table: limitsOf(messageClasses.flow) },
+  },
+  when: {
+    decide_reserved_backlog: 'transactional messages, which have reserved their price',
+    decide_held_backlog: 'all others, which reserve their price when they are claimed',
+  },
+  compose: ({ table }: { table: Limits }) => decideSql(table),
+});
+
+/** Decides how many messages the limits let go, not counting those that are due already. */
+async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
+  const { rows } = await trx.query<{ count: number | null }>({
+    ...decideStatement.prepared(
+      backlog.class === messageClasses.transactional ? 'decide_reserved_backlog' : 'decide_held_backlog',
+    ),
+    values: [...keyOf(backlog), JSON.stringify(settings)],
+  });
+  return rows[0]?.count ?? 0;
+}
+
+/** SQL: the lowest and the highest id of a page, so that only the partitions between them are searched. */
+const PAGE_SPAN = '(select min(message_id) from page) and (select max(message_id) from page)';
+
+/**
+ * Makes held messages due, beginning with those that were accepted first. The other backlogs that are being released
+ * take their turns before the next page. Skips locked messages and leaves them for a later check: a recorder that has
+ * locked a message wants its queue row next, which this transaction has locked.
+ */
+async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number): Promise<number> {
+  const { rows } = await trx.query<{ found: number; released: number }>({
+    name: 'release_held_messages',
+    text: `
+    with page as (
+      select message_id, due_at from send_queue
+      where owner is null and ${THIS_BACKLOG} and due_at >= coalesce($5::timestamptz, now()) and due_at > now() and held
+      order by due_at, message_id limit $6 for update skip locked
+    ), lockable as (
+      select id from messages where id = any(array(select message_id from page)) and id between ${PAGE_SPAN}
+      order by id for no key update skip locked
+    ), marked as (
+      update messages m set status = 'queued', hold = null, updated_at = now(),
+        last_hold = m.last_hold || jsonb_build_object('released_at', now())
+      where m.id = any(array(select id from lockable)) and m.id between ${PAGE_SPAN} and m.status = 'held'
+    ), released as (
+      update send_queue q set due_at = q.queued_at, held = false
+      where q.message_id = any(array(select id from lockable)) returning 1
+    ), counted as (
+      select (select count(*)::int from page) as found, (select count(*)::int from released) as released,
+        (select max(due_at) from page) as until
+    ), noted as (
+      update held_backlogs set recheck_at = clock_timestamp(), release_count = release_count - counted.released,
+        released_until = coalesce(counted.until, released_until)
+      from counted where ${THIS_BACKLOG}
+    )
+    select found, released from counted`,
+    values: [...keyOf(backlog), backlog.releasedUntil, Math.min(PAGE, count)],
+  });
+  const { found, released } = rows[0] ?? { found: 0, released: 0 };
+  if (found < PAGE) await endRelease(trx, backlog);
+  return released;
+}
+
+/** Ends a release that found no more messages or used up its count. The row stays while messages are held. */
+async function endRelease(trx: Queryable, backlog: HeldBacklog): Promise<void> {
+  const { rowCount } = await trx.query({
+    name: 'end_release',
+    text: `
+    update held_backlogs set recheck_at = now() + ${RECHECK}, release_count = null, released_until = null
+    where ${THIS_BACKLOG} and exists (
+      select 1 from send_queue where owner is null and ${THIS_BACKLOG} and due_at > now() and held)`,
+    values: keyOf(backlog),
+  });
+  if (rowCount === 0) await trx.query(`delete from held_backlogs where ${THIS_BACKLOG}`, keyOf(backlog));
+}
+
+/** The result of checking one held backlog. */
+export interface Release {
+  backlog: Backlog;
+  /** Number of messages that are due now. */
+  released: number;
+}
+
+/**
+ * Checks one held backlog whose `recheck_at` has passed, and releases up to 2,000 of its messages if the limits let
+ * them go. If the sender dies, any other sender continues after the last committed page.
+ * @returns null if no backlog has to be checked
+ */
+export function releaseHeldPage(pool: pg.Pool, settings: LimitSettings): Promise<Release | null> {
+  return inTransaction(pool, async (trx) => {
+    const backlog = await takeBacklog(trx);
+    if (!backlog) return null;
+    const count = backlog.releaseCount || (await decide(trx, backlog, settings));
+    const released = count > 0 ? await releasePage(trx, backlog, count) : 0;
+    const { channel, class: priority, accountId, providerId } = backlog;
+    return { backlog: { channel, class: priority, accountId, providerId }, released };
+  });
+}

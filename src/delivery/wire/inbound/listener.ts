@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { createProxyCheck } from '../../../platform/auth/client-address.ts';
+import { createArrivalRates, type MaxMails } from './arrival-rates.ts';
+import { type ConnectionLimits, createConnectionLimits } from './connections.ts';
+import { MAX_MAIL_BYTES } from './inboxes.ts';
+import { createReceiver, type ReceiverOptions } from './receiver.ts';
+
+export interface MailListenerOptions extends Omit<ReceiverOptions, 'rates'> {
+  host: string;
+  /** 0: a free port. */
+  port: number;
+  /** PEM; null: no STARTTLS. */
+  tls: { key: string; cert: string } | null;
+  /** CIDRs or addresses of proxies, which announce their client with the PROXY protocol. None by default. */
+  trustedProxies?: readonly string[];
+  /** How long {@link MailListener.stop} waits for mails in progress, in ms. */
+  graceMs: number;
+  limits?: Partial<ListenerLimits>;
+}
+
+export interface ListenerLimits extends MaxMails {
+  /** Maximum size of a message. Only its beginning is kept in memory. */
+  bytes: number;
+  /** Maximum number of connections. A new one takes the place of the one whose last message is the longest ago. */
+  connections: number;
+  /** Of one IPv4 address or one IPv6 /48. */
+  connectionsPerNetwork: number;
+  recipients: number;
+  /** How long a client may send nothing. */
+  idleMs: number;
+  /** How long a client may take from connecting, or from its last message, to DATA. */
+  untilDataMs: number;
+  lifetimeMs: number;
+}
+
+const DEFAULT_LIMITS: ListenerLimits = {
+  bytes: MAX_MAIL_BYTES,
+  connections: 200,
+  connectionsPerNetwork: 20,
+  recipients: 20,
+  idleMs: 60_000,
+  untilDataMs: 2 * 60_000,
+  lifetimeMs: 15 * 60_000,
+  senderPerMinute: 60,
+  networkPerMinute: 600,
+};
+
+export interface MailListener {
+  port: number;
+  /** Refuses new connections, finishes the mails in progress, and closes. */
+  stop(): Promise<void>;
+}
+
+const BUSY = '4.3.2 too many connections; try again later';
+
+/**
+ * A server that may be behind proxies, and limits its connections. The library takes only a list of addresses of
+ * proxies, not networks, and refuses new connections while others are idle.
+ */
+class LimitedServer extends SMTPServer {
+  readonly #isProxy: (address: string) => boolean;
+  readonly #connections: ConnectionLimits;
+
+  constructor(
+    options: SMTPServerOptions,
+    isProxy: (address: string) => boolean,
+    connections: ConnectionLimits,
+  ) {
+    super(options);
+    this.#isProxy = isProxy;
+    this.#connections = connections;
+  }
+
+  override _expectsProxyHeader(socket: Socket): boolean {
+    return this.#isProxy(socket.remoteAddress ?? '');
+  }
+
+  /** Called when the client of a socket is known. */
+  override connect(...[socket, announced]: Parameters<SMTPServer['connect']>): void {
+    // The library would count a connection for ever whose close it has missed.
+    if (socket.destroyed) return;
+    const id = announced?.id ?? randomUUID();
+    const remoteAddress = announced?.remoteAddress ?? socket.remoteAddress ?? '';
+    const close = () => this.#close(id);
+    const destroy = () => void socket.destroy();
+    if (this.#connections.admit({ id, remoteAddress, close, destroy })) {
+      super.connect(socket, { ...announced, id });
+      return;
+    }
+    socket.on('error', () => undefined);
+    socket.write(`421 ${this.options.name} ${BUSY}\r\n`);
+    socket.destroySoon();
+  }
+
+  #close(id: string): void {
+    for (const connection of this.connections) {
+      if (connection.id !== id) continue;
+      connection.send(421, BUSY);
+      // Otherwise the library waits a few seconds for the client to close its side.
+      connection._socket.destroySoon();
+    }
+  }
+}
+
+function createServer(options: MailListenerOptions, limits: ListenerLimits): SMTPServer {
+  const { mailDomain, tls, log } = options;
+  const receiver = createReceiver({ ...options, rates: createArrivalRates(limits) });
+  const connections = createConnectionLimits({
+    total: limits.connections,
+    perNetwork: limits.connectionsPerNetwork,
+    untilDataMs: limits.untilDataMs,
+    lifetimeMs: limits.lifetimeMs,
+    report: (facts) => log.warn(facts, 'smtp connections refused: all others are sending messages'),
+  });
+  const serverOptions: SMTPServerOptions = {
+    name: mailDomain,
+    banner: 'Carillon',
+    // There is no login: mail is accepted only for our own addresses, so nothing is relayed.
+    disabledCommands: tls === null ? ['AUTH', 'STARTTLS'] : ['AUTH'],
+    ...(tls ?? {}),
+    size: limits.bytes,
+    maxClients: limits.connections,
+    maxRecipients: limits.recipients,
+    socketTimeout: limits.idleMs,
+    closeTimeout: options.graceMs,
+    disableReverseLookup: true,
+    lenientAddressParsing: true,
+    hideENHANCEDSTATUSCODES: true,
+    logger: false,
+    onRcptTo: (address, session, done) =>
+      void receiver.admit(address, session).then(
+        () => done(),
+        (error: Error) => done(error),
+      ),
+    onData(stream, session, done) {
+      connections.dataBegan(session.id);
+      void receiver
+        .receive(stream, session)
+        .finally(() => connections.dataEnded(session.id))
+        .then(
+          () => done(null, '2.0.0 recorded'),
+          (error: Error) => done(error),
+        );
+    },
+    onClose: (session) => connections.closed(session.id),
+  };
+  const isProxy = createProxyCheck(options.trustedProxies ?? []);
+  return new LimitedServer(serverOptions, isProxy, connections);
+}
+
+/**
+ * Listens for mail to the addresses of this installation only. A message is accepted once everything that it reports is
+ * committed, and it is stored for each inbox; while the database or the storage is unavailable, senders are asked to
+ * retry later (451).
+ * @throws the system's error if the port is taken
+ */
+export async function startMailListener(options: MailListenerOptions): Promise<MailListener> {
+  const server = createServer(options, { ...DEFAULT_LIMITS, ...options.limits });
+  // Also emitted for connections that clients abort, which is not an error on our side.
+  server.on('error', (error: Error) => options.log.debug({ err: error }, 'smtp connection'));
+  const listening = once(server.server, 'listening');
+  server.listen(options.port, options.host);
+  await listening;
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    stop: () => new Promise((done) => server.close(() => done())),
+  };
+}

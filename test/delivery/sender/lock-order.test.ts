@@ -1,0 +1,155 @@
+// Senders lock rows in one fixed order, so that recording, recovery and release cannot deadlock.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { messageClasses } from '../../../src/delivery/terms/message.ts';
+import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { claimBacklog, releaseClaims } from '../../../src/delivery/ledger/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
+import { recoverDeadSender } from '../../../src/delivery/ledger/upkeep/dead-process.ts';
+import { refusalRecord } from '../../../src/delivery/ledger/record/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
+import { countUnlockedRows } from '../../support/lock-order.ts';
+import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+
+const OWNER = 90;
+const ACCOUNTS = 8;
+
+let test: TestDatabase;
+/** Plans statements as a sender's database does. */
+let database: Database;
+let accounts: QueuedAccount[];
+/** One claim of each account, in the order of the accounts. */
+let claims: Claim[];
+
+beforeAll(async () => {
+  test = await createTestDatabase({ keyedPlans: true });
+  ({ database } = test);
+});
+afterAll(() => test.drop());
+
+beforeEach(async () => {
+  await insertSender(database, OWNER);
+  accounts = [];
+  claims = [];
+  for (let n = 0; n < ACCOUNTS; n++) {
+    const account = await insertAccount(database);
+    await queueEmails(database, account, 1);
+    const wanted = {
+      channel: 'email',
+      class: messageClasses.transactional,
+      accountId: account.accountId,
+      owner: OWNER,
+    } as const;
+    claims.push(...(await claimBacklog(database.pool, { ...wanted, quantum: 1 }, TEST_LIMITS)));
+    accounts.push(account);
+  }
+});
+afterEach(() =>
+  database.pool.query(
+    'truncate processes, messages, message_events, send_queue, handovers, allowance_buckets',
+  ),
+);
+
+const unlockedRows = (lock: string, id: number, work: () => Promise<unknown>, probes: string[]) =>
+  countUnlockedRows(database.pool, { lock, values: [id], work, probes });
+
+const lockMessage = 'select 1 from messages where id = $1 for update';
+const otherMessages = 'select 1 from messages for no key update';
+const intents = 'select 1 from handovers for update';
+
+async function intend(seq: number, wanted: Claim[]) {
+  return intendBatch(database.pool, { owner: OWNER, seq, provider: 'smtp', claims: wanted });
+}
+
+async function refusedBatch() {
+  const batch = await intend(1, claims);
+  const outcomes = batch.map((message) => refusalRecord(message, 'suppressed')).toReversed();
+  return { owner: OWNER, seq: 1, outcomes };
+}
+
+describe('rows that several statements lock', () => {
+  it('are messages by id, then intents, when outcomes are recorded', async () => {
+    const batch = await refusedBatch();
+    const first = claims[0]?.messageId ?? 0;
+    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([batch]);
+    // The transaction that has the lock counts its own row.
+    const probes = [otherMessages, intents];
+    expect(await unlockedRows(lockMessage, first, record, probes)).toEqual([ACCOUNTS, 1]);
+  });
+
+  it('are buckets of the allowance by account, when reservations are returned', async () => {
+    const batch = await refusedBatch();
+    const lock = 'select 1 from allowance_buckets where account_id = $1 for update';
+    const others = 'select 1 from allowance_buckets for update';
+    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([batch]);
+    const first = accounts[0]?.accountId ?? 0;
+    expect(await unlockedRows(lock, first, record, [others])).toEqual([ACCOUNTS]);
+    const { rows } = await database.pool.query('select distinct used from allowance_buckets');
+    expect(rows).toEqual([{ used: 0 }]);
+  });
+
+  it('are messages by id, then intents, when a dead sender is recovered', async () => {
+    await intend(1, claims.slice(ACCOUNTS / 2));
+    await intend(2, claims.slice(0, ACCOUNTS / 2));
+    const recover = () => inTransaction(database.pool, (client) => recoverDeadSender(client, OWNER));
+    const first = claims[0]?.messageId ?? 0;
+    const probes = [otherMessages, intents];
+    expect(await unlockedRows(lockMessage, first, recover, probes)).toEqual([ACCOUNTS, 2]);
+    const { rows } = await database.pool.query('select distinct status from messages');
+    expect(rows).toEqual([{ status: 'unknown' }]);
+  });
+
+  it.each([
+    ['released by their sender', () => releaseClaims(database.pool, OWNER, claims.toReversed())],
+    ['released from a dead sender', () => recoverDeadSender(database.pool, OWNER)],
+  ])('are queue rows by message, when claims are %s', async (_name, release) => {
+    // Store the rows in the opposite order.
+    await database.pool.query(
+      `with moved as (delete from send_queue returning *)
+       insert into send_queue select * from moved order by message_id desc`,
+    );
+    const lock = 'select 1 from send_queue where message_id = $1 for update';
+    const first = claims[0]?.messageId ?? 0;
+    const others = 'select 1 from send_queue for update';
+    expect(await unlockedRows(lock, first, release, [others])).toEqual([ACCOUNTS]);
+    const { rows } = await database.pool.query('select distinct owner from send_queue');
+    expect(rows).toEqual([{ owner: null }]);
+  });
+});
+
+it('claims without waiting for a message that should be held but whose outcome is being recorded', async () => {
+  const account = await insertAccount(database);
+  const [recorded, other] = await queueEmails(database, account, 2);
+  await database.pool.query('update accounts set sending_paused_at = now() where id = $1', [
+    account.accountId,
+  ]);
+  const wanted = {
+    channel: 'email',
+    class: messageClasses.transactional,
+    accountId: account.accountId,
+    owner: OWNER,
+  } as const;
+  const impatient = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true });
+  try {
+    await impatient.pool.query(`set lock_timeout = '1s'`);
+    await inTransaction(database.pool, async (client) => {
+      await client.query(lockMessage, [recorded]);
+      expect(await claimBacklog(impatient.pool, { ...wanted, quantum: 2 }, TEST_LIMITS)).toEqual([]);
+    });
+  } finally {
+    await impatient.close();
+  }
+  const { rows } = await database.pool.query(
+    `select m.id, m.status, q.due_at > now() as later from messages m join send_queue q on q.message_id = m.id
+     where m.account_id = $1 order by m.id`,
+    [account.accountId],
+  );
+  expect(rows).toEqual([
+    { id: recorded, status: 'queued', later: true },
+    { id: other, status: 'held', later: true },
+  ]);
+});
