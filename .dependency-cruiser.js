@@ -31,6 +31,19 @@ const upwardsInPlatform = platformLayers.slice(0, -1).map((layer, index) => ({
   to: { path: `^src/platform/(${platformLayers.slice(index + 1).join('|')})/` },
 }));
 
+const fastPath = '^src/delivery/(content/skeletons|sender/rendering)/';
+
+/** The storeys of delivery, lowest first. A storey imports only itself and lower ones. */
+const deliveryStoreys = ['terms', 'content', 'ledger', 'wire', 'sender'];
+
+const upwardsInDelivery = deliveryStoreys.slice(0, -1).map((storey, index) => ({
+  name: `delivery-${storey}-imports-down`,
+  comment: 'Delivery has five storeys (src/delivery/README.md); none imports one above it.',
+  severity: 'error',
+  from: { path: `^src/delivery/${storey}/` },
+  to: { path: `^src/delivery/(${deliveryStoreys.slice(index + 1).join('|')})/` },
+}));
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
@@ -93,6 +106,7 @@ export default {
       to: { path: '^src/(features|delivery|local|roles|cli)/' },
     },
     ...upwardsInPlatform,
+    ...upwardsInDelivery,
     {
       name: 'delivery-knows-no-feature',
       comment: 'Features reach delivery as arguments: events, contents, links, signers.',
@@ -104,11 +118,8 @@ export default {
       name: 'one-way-into-the-fast-path',
       comment: 'The fast path of campaigns is one function (docs/rendering.md), so that it can be left out.',
       severity: 'error',
-      from: { path: '^(src|activities)/', pathNot: '^src/delivery/content/skeletons/' },
-      to: {
-        path: '^src/delivery/content/skeletons/',
-        pathNot: '^src/delivery/sender/rendering/fast-composer[.]ts$',
-      },
+      from: { path: '^(src|activities)/', pathNot: fastPath },
+      to: { path: fastPath, pathNot: '^src/delivery/sender/rendering/fast-composer[.]ts$' },
     },
     {
       name: 'features-below-roles',

@@ -11,7 +11,7 @@ import { findCommentFaults } from './comments.ts';
 import { findTypeFaults, TYPES_FILE } from './console-types.ts';
 import { findDocFaults } from './docs.ts';
 import { findLicenceFaults, type LicensedPackage, type Lock, packagesIn } from './licences.ts';
-import { findRoomFaults } from './rooms.ts';
+import { findMutualFolders, findRoomFaults } from './rooms.ts';
 import { findStatementFaults } from './statements.ts';
 
 interface Outcome {
@@ -104,7 +104,8 @@ function checkDocs(files: readonly string[]): Outcome {
 
 function checkRooms(files: readonly string[]): Outcome {
   const present = files.filter((file) => existsSync(join(root, file)));
-  const faults = findRoomFaults(present, (file) => readFileSync(join(root, file), 'utf8'));
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+  const faults = [...findRoomFaults(present, read), ...findMutualFolders(present, read)];
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 

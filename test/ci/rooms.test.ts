@@ -1,6 +1,6 @@
 // Each folder of the covered parts of the code opens with a sentence that says what belongs in it.
 import { describe, expect, it } from '@jest/globals';
-import { findRoomFaults } from './rooms.ts';
+import { findMutualFolders, findRoomFaults } from './rooms.ts';
 
 const PAGE = 'src/delivery/ledger/facts/README.md';
 const faultsOf = (text: string | null, file = 'src/delivery/ledger/facts/facts.ts') =>
@@ -41,5 +41,31 @@ describe('the check of folders', () => {
 
   it('leaves out folders that are not covered', () => {
     expect(faultsOf(null, 'docs/sql/delivery/page.ts')).toEqual([]);
+  });
+});
+
+describe('the check of folders that import each other', () => {
+  const faultsIn = (texts: Record<string, string>) =>
+    findMutualFolders(Object.keys(texts), (path) => texts[path] ?? '');
+  const limits = 'src/delivery/ledger/limits/wallet.ts';
+  const money = 'src/delivery/ledger/money/prices.ts';
+
+  it('accepts imports in one direction', () => {
+    const texts = {
+      [limits]: "import { a } from '../money/prices.ts';",
+      [money]: "import { b } from './usage.ts';",
+    };
+    expect(faultsIn(texts)).toEqual([]);
+  });
+
+  it('reports imports in both directions, also of types', () => {
+    const texts = {
+      [limits]: "import { a } from '../money/prices.ts';",
+      [money]: "import type { Limit } from '../limits/limit.ts';",
+    };
+    expect(faultsIn(texts)).toEqual([
+      `src/delivery/ledger/limits: Imports src/delivery/ledger/money and is imported by it: ${limits} imports ${money}, ` +
+        `${money} imports src/delivery/ledger/limits/limit.ts.`,
+    ]);
   });
 });

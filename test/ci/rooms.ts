@@ -1,4 +1,7 @@
-/** Every folder in the covered parts of the code must have a README.md that says what belongs in it. */
+/**
+ * Every folder in the covered parts of the code must have a README.md that says what belongs in it, and no two folders of
+ * delivery may import each other.
+ */
 import { posix } from 'node:path';
 
 /** The folders whose own folders are checked, too. */
@@ -47,4 +50,39 @@ export function findRoomFaults(files: readonly string[], read: (path: string) =>
     const fault = faultOf(read(page));
     return fault === null ? [] : [`${page}: ${fault}`];
   });
+}
+
+/** The part of the code in which no two folders import each other. */
+const STOREYS = 'src/delivery/';
+const IMPORT = /(?:from|import\()\s*'(\.{1,2}\/[^']+)'/g;
+
+/** The folders that a file imports from, each with the first import. */
+function importedFolders(file: string, text: string): Map<string, string> {
+  const folder = posix.dirname(file);
+  const targets = [...text.matchAll(IMPORT)].map(([, path = '']) => posix.join(folder, path));
+  const others = targets.filter((path) => path.startsWith(STOREYS) && posix.dirname(path) !== folder);
+  return new Map(others.reverse().map((path) => [posix.dirname(path), `${file} imports ${path}`]));
+}
+
+/**
+ * Finds folders of delivery that import each other, types included: neither can be understood without the other.
+ * @param files of the project, with their paths
+ * @param read returns the text of a file
+ * @returns each pair with an import in both directions, as `path: message`
+ */
+export function findMutualFolders(files: readonly string[], read: (path: string) => string): string[] {
+  const code = files.filter((file) => file.startsWith(STOREYS) && file.endsWith('.ts'));
+  const imports = new Map<string, Map<string, string>>();
+  for (const file of code) {
+    const known = imports.get(posix.dirname(file)) ?? new Map<string, string>();
+    imports.set(posix.dirname(file), new Map([...importedFolders(file, read(file)), ...known]));
+  }
+  return [...imports].flatMap(([folder, targets]) =>
+    [...targets].flatMap(([other, there]) => {
+      const back = folder < other ? imports.get(other)?.get(folder) : undefined;
+      return back === undefined
+        ? []
+        : [`${folder}: Imports ${other} and is imported by it: ${there}, ${back}.`];
+    }),
+  );
 }

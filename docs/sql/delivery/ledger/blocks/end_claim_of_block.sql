@@ -1,0 +1,90 @@
+-- Prepared as end_claim_of_block
+-- Written by npm run sql: see docs/statements.md.
+--
+-- Ends the claim of a block. A block without open recipients is closed and gives back what it has reserved.
+-- Defined in src/delivery/ledger/blocks/claimed-blocks.ts, sent by endBlockClaim().
+--
+-- $1 bigint: the process, or null
+-- $2 bigint: the campaign
+-- $3 integer: the number of the block
+-- $4 integer: the epoch of the claim
+
+with intended as materialized (
+  select exists (
+    select 1 from handovers where owner = $1 and campaign_id = $2 and block_n = $3 and block_epoch = $4) as open
+), mine as materialized (
+  select b.*, exists (
+    select 1 from messages m
+    where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
+      and not exists (select 1 from send_queue q where q.message_id = m.id)) as open from campaign_blocks b
+  where campaign_id = $2 and n = $3 and claim_epoch = $4 and owner is not distinct from $1 and closed_at is null
+    and not (select open from intended)
+  for update
+), closed as (
+  select * from mine where not open
+), months_returned as materialized (
+  select account_id, price_month as month,
+    coalesce(sum(price_units) filter (where channel = 'email'), 0) as emails,
+    coalesce(sum(price_units) filter (where channel = 'email' and price_millicents = 0), 0) as free,
+    coalesce(sum(price_units) filter (where channel = 'sms'), 0) as texts,
+    coalesce(sum(price_millicents), 0) as millicents
+  from (
+    select account_id, channel, reserved_bucket, null::date as price_month, 0::bigint as price_millicents,
+      0 as price_units
+    from closed cross join lateral generate_series(1, reserved)
+    union all
+    select account_id, channel, null, price_month, 0, free_units from closed where price_month is not null
+    union all
+    select account_id, channel, null, price_month, price_millicents, price_units - free_units
+    from closed where price_month is not null) places where price_month is not null group by account_id, price_month
+), months_locked as materialized (
+  select s.account_id, s.month, s.posted_at from account_months s join (
+    select account_id, month from months_returned union select account_id, current_month() from months_returned
+  ) r using (account_id, month) order by s.account_id, s.month for update of s
+), months_given_back as (
+  insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)
+  select account_id, case when l.posted_at is null then month else current_month() end,
+    -sum(r.emails), -sum(r.free), -sum(r.texts), -sum(r.millicents)
+  from months_returned r join months_locked l using (account_id, month) group by 1, 2 order by 1, 2
+  on conflict (account_id, month) do update set email_units = s.email_units + excluded.email_units,
+    free_units = s.free_units + excluded.free_units, sms_units = s.sms_units + excluded.sms_units,
+    spent_millicents = s.spent_millicents + excluded.spent_millicents
+), allowance_unused as (
+  select account_id, reserved_bucket as bucket, count(*)::int as count from (
+    select account_id, channel, reserved_bucket, null::date as price_month, 0::bigint as price_millicents,
+      0 as price_units
+    from closed cross join lateral generate_series(1, reserved)
+    union all
+    select account_id, channel, null, price_month, 0, free_units from closed where price_month is not null
+    union all
+    select account_id, channel, null, price_month, price_millicents, price_units - free_units
+    from closed where price_month is not null) places
+  where reserved_bucket is not null group by account_id, reserved_bucket
+), allowance_locked as (
+  select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
+  where (select count(*) from months_locked) >= 0 order by b.account_id, b.bucket for update of b
+), allowance_given_back as (
+  update allowance_buckets b set used = greatest(0, b.used - u.count)
+  from allowance_unused u join allowance_locked l using (account_id, bucket)
+  where b.account_id = u.account_id and b.bucket = u.bucket
+), sandbox_unused as materialized (
+  select account_id, sandbox_month as month, sum(sandbox_reserved)::int as count from closed
+  where sandbox_reserved > 0 group by 1, 2
+), sandbox_locked as (
+  select u.account_id, u.month, n.count from sandbox_usage u join sandbox_unused n using (account_id, month)
+  where (select count(*) from months_locked) + (select count(*) from allowance_locked) >= 0
+  order by u.account_id, u.month for update of u
+), sandbox_given_back as (
+  update sandbox_usage u set used = greatest(0, u.used - l.count) from sandbox_locked l
+  where u.account_id = l.account_id and u.month = l.month
+), ended as (
+  update campaign_blocks b set owner = null, recount = true, hold_reason = null,
+    closed_at = case when m.open then null else now() end, reserved = case when m.open then b.reserved else 0 end,
+    sandbox_reserved = case when m.open then b.sandbox_reserved else 0 end,
+    price_month = case when not m.open then null else b.price_month end, unit_millicents = case when not m.open then null
+    else b.unit_millicents end, price_list = case when not m.open then null else b.price_list end, price_millicents = case
+    when not m.open then 0 else b.price_millicents end, price_units = case when not m.open then 0
+    else b.price_units end, free_units = case when not m.open then 0 else b.free_units end
+  from mine m where b.campaign_id = m.campaign_id and b.n = m.n
+)
+select open from intended

@@ -1,0 +1,128 @@
+-- Prepared as price_texts
+-- Written by npm run sql: see docs/statements.md.
+--
+-- Finds which texts of a block the account can pay for.
+-- Defined in src/delivery/ledger/blocks/block-prices.ts, sent by priceTexts().
+--
+-- $1 bigint[]: the messages
+-- $2 bigint: the campaign
+-- $3 integer: the number of the block
+-- $4 bigint: the account
+-- $5 jsonb: the settings of the limits
+-- $6 bigint: the first message
+-- $7 bigint: the last message
+
+with account as materialized (
+  select * from accounts where id = $4
+), warm_up as materialized (select f.* from account a cross join lateral (
+    select coalesce(min(w.daily_limit), 2147483647) as "limit", coalesce(max(w.used), 0) as used,
+      coalesce(min(w.daily_limit - w.used), 2147483647) as remaining,
+      max((((now() at time zone 'utc')::date + 1)::timestamp at time zone 'utc')) as resets_at,
+      jsonb_object_agg(w.domain_id, w.daily_limit - w.used) filter (where w.domain_id is not null) as by_domain
+    from (
+      select w.domain_id, w.account_id, w.daily_limit, coalesce(d.used, 0) as used
+      from warm_ups w left
+      join warm_up_days d on d.domain_id = w.domain_id and d.day = (now() at time zone 'utc')::date) w
+    where w.account_id = a.id) f
+), pacing as materialized (select f.* from account a cross join lateral (
+    select coalesce(least(others, pace), 2147483647) as "limit", used,
+      coalesce(least(others, left_over), 2147483647) as remaining,
+      date_trunc('minute', now()) + interval '1 minute' as resets_at, by_domain, paces, others
+    from (
+      select nullif(($5::jsonb ->> 'pacing_per_minute')::int, 0) as others, min(pace) as pace,
+        coalesce(max(used), 0) as used,
+        min(pace - used) as left_over,
+        jsonb_object_agg(domain_id, coalesce(pace - used, 2147483647)) filter (where domain_id is not null) as by_domain,
+        jsonb_object_agg(domain_id, pace) filter (where pace is not null) as paces
+      from (
+        select p.domain_id, nullif(coalesce(p.per_minute, ($5::jsonb ->> 'pacing_per_minute')::int), 0) as pace,
+          case when p.minute >= date_trunc('minute', now()) then p.used else 0 end as used
+        from domain_paces p where p.account_id = a.id) p) f) f
+), allowance as materialized (select f.* from account a cross join lateral (
+    select "limit", used, case when a.kind = 'system' then 2147483647 else "limit" - used end as remaining, resets_at
+    from (
+      select coalesce(a.allowance_per_day, case a.tier
+          when 'free' then ($5::jsonb ->> 'allowance_free')::int
+          when 'paid' then ($5::jsonb ->> 'allowance_paid')::int
+          else ($5::jsonb ->> 'allowance_trusted')::int end) as "limit",
+        coalesce(sum(b.used), 0) as used,
+        min(b.bucket) filter (where b.used > 0) + interval '24 hours 10 minutes' as resets_at
+      from allowance_buckets b
+      where b.account_id = a.id and b.bucket > now() - interval '24 hours 10 minutes') counted) f
+), spend_cap as materialized (select f.* from account a cross join lateral (
+    select "limit", used, left_over as remaining,
+      ((current_month() + interval '1 month') at time zone 'utc') as resets_at, pays, email_price, sms_prices, least_text,
+      free,
+      case when left_over is null or email_price = 0 then 2147483647
+      else least(2147483647, free + greatest(0, left_over) / email_price) end::int as emails,
+      case when left_over is null or coalesce(least_text, 0) = 0 then 2147483647
+      else least(2147483647, greatest(0, left_over) / least_text) end::int as texts
+    from (
+      select pays, s."limit", s.used, s."limit" - s.used as left_over,
+        case when pays then coalesce((select p.millicents from prices p where p.tier = a.tier and p.kind = 'email'), 0)
+        else 0 end as email_price, t.sms_prices, t.least_text,
+        case when pays then greatest(0, coalesce(a.monthly_email_allowance, case a.tier
+            when 'free' then ($5::jsonb ->> 'monthly_emails_free')::int
+            when 'paid' then ($5::jsonb ->> 'monthly_emails_paid')::int
+            else ($5::jsonb ->> 'monthly_emails_trusted')::int end) - coalesce((
+            select s.free_units from account_months s where s.account_id = a.id and s.month = current_month()), 0))
+        else 0 end as free
+      from (select (not a.comped and a.kind = 'customer' and exists (
+            select from prices p where p.tier = a.tier and p.millicents > 0)) as pays offset 0) p
+      cross join lateral (
+        select case when pays then (a.spend_cap_monthly_cents::bigint * 1000) end as "limit", case
+          when pays then (coalesce((
+              select s.spent_millicents + s.validation_millicents from account_months s
+              where s.account_id = a.id and s.month = current_month()),
+              0) + coalesce((
+              select sum(v.reserved_millicents) from validation_operations v
+              where v.account_id = a.id and v.reserved_millicents > 0 and v.price_month = current_month()),
+              0))::bigint end as used) s
+      left join lateral (
+        select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
+        from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f) f
+), wallet as materialized (select f.* from account a cross join lateral (
+    select "limit", used, left_over as remaining,
+      ((current_month() + interval '1 month') at time zone 'utc') as resets_at, pays, email_price, sms_prices, least_text,
+      free,
+      case when left_over is null or email_price = 0 then 2147483647
+      else least(2147483647, free + greatest(0, left_over) / email_price) end::int as emails,
+      case when left_over is null or coalesce(least_text, 0) = 0 then 2147483647
+      else least(2147483647, greatest(0, left_over) / least_text) end::int as texts
+    from (
+      select pays, s."limit", s.used, s."limit" - s.used as left_over,
+        case when pays then coalesce((select p.millicents from prices p where p.tier = a.tier and p.kind = 'email'), 0)
+        else 0 end as email_price, t.sms_prices, t.least_text,
+        case when pays then greatest(0, coalesce(a.monthly_email_allowance, case a.tier
+            when 'free' then ($5::jsonb ->> 'monthly_emails_free')::int
+            when 'paid' then ($5::jsonb ->> 'monthly_emails_paid')::int
+            else ($5::jsonb ->> 'monthly_emails_trusted')::int end) - coalesce((
+            select s.free_units from account_months s where s.account_id = a.id and s.month = current_month()), 0))
+        else 0 end as free
+      from (select (not a.comped and a.kind = 'customer' and exists (
+            select from prices p where p.tier = a.tier and p.millicents > 0)) as pays offset 0) p
+      cross join lateral (
+        select case when pays then (
+            coalesce((select w.entries_millicents from wallets w where w.account_id = a.id), 0)
+            - coalesce((select sum(s.spent_millicents) from account_months s
+              where s.account_id = a.id and s.posted_at is null), 0)
+            - coalesce((select sum(v.reserved_millicents) from validation_operations v
+              where v.account_id = a.id and v.reserved_millicents > 0), 0))::bigint end as "limit", case
+          when pays then 0::bigint end as used) s
+      left join lateral (
+        select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
+        from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f) f
+), version as materialized (
+  select coalesce(min(v.segments), 10) as segments
+  from campaigns c join campaign_blocks b on b.campaign_id = c.id and b.n = $3
+  join template_versions v on v.id = c.version_ids[b.variant + 1] where c.id = $2
+), priced as (
+  select m.id, version.segments,
+    version.segments * (wallet.sms_prices ->> phone_country(m.to_key))::bigint as millicents
+  from messages m cross join version cross join wallet
+  where m.id = any($1) and m.id between $6 and $7
+)
+select id, segments, millicents from (
+  select *, coalesce(sum(millicents) over (order by id), 0) as total from priced) p cross join wallet cross
+join spend_cap
+where total <= greatest(0, least(wallet.remaining, spend_cap.remaining)) order by id

@@ -1,0 +1,52 @@
+-- Prepared as record_and_publish_plain_messages_3
+-- Written by npm run sql: see docs/statements.md.
+--
+-- Records plain messages that a provider has accepted. Only one of its shapes publishes events.
+-- This shape: messages whose events a consumer may want.
+-- Others: record_plain_messages.
+-- Defined in src/delivery/ledger/record/record-plain.ts, sent by recordAsPlain().
+--
+-- $1 bigint[]: the processes whose intents end
+-- $2 bigint[]: and the numbers of these intents
+-- $3 bigint[]: the messages, in their order
+-- $4 text[]: the response of the provider to each
+-- $5 text[]: the id that the provider gave each, or null
+-- $6 text: the provider
+-- $7 boolean: whether recipients may be contacts
+-- $8 json: the events of the messages or, if no consumer wants them, the brands
+
+with recorded as materialized (
+  select record_plain_messages_v2($1, $2, $3, $4, $5, $6, $7) as tests
+), new_events as materialized (
+  select gen_random_uuid() as id, e.*
+  from recorded r cross
+  join json_to_recordset($8) as e (message_id bigint, n int, account_id bigint, brand_id bigint, type text,
+      occurred_at timestamptz, data json)
+  where e.message_id <> all(r.tests)
+    and (exists (select 1 from (select brand_id from webhooks where enabled and e.type = any(events)) subscriptions
+      where brand_id = e.brand_id))
+),
+  webhook_matches as materialized (
+  select i.n, i.id as event_id, i.type, w.id as webhook_id, w.generation
+  from new_events i join webhooks w
+    on w.enabled and i.type = any(w.events) and w.brand_id = i.brand_id
+  union all
+  select i.n, i.id, i.type, w.id, w.generation
+  from new_events i join webhooks w
+    on w.enabled and i.type = any(w.events) and i.brand_id is null and w.account_id = i.account_id
+), new_webhook_deliveries as (
+  insert into webhook_deliveries (webhook_id, event_id, type, generation)
+  select webhook_id, event_id, type, generation from webhook_matches order by n, webhook_id
+  returning id, created_at, webhook_id, event_id, generation
+), queued_webhook_deliveries as (
+  insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation)
+  select id, created_at, webhook_id, event_id, generation from new_webhook_deliveries
+), written_events as (
+  insert into events (id, account_id, brand_id, type, occurred_at, data)
+  select id, account_id, brand_id, type, occurred_at, data from new_events
+  -- "is true" makes this one look-up in a hash table for each event, never a join.
+  where (id in (select event_id from webhook_matches)) is true
+)
+select tests is not null as recorded, array[(select count(*) from webhook_matches)]::int[] as counts,
+  array(select distinct brand_id from new_events) as wanted
+from recorded

@@ -1,0 +1,220 @@
+-- Prepared as record_outcomes_5
+-- Written by npm run sql: see docs/statements.md.
+--
+-- Records what became of batches that were given to providers, and all that follows from it.
+-- This shape: transactional messages of accounts without contacts.
+-- Others: record_outcomes_of_contacts, record_outcomes_in_blocks, record_outcomes_of_flows, record_outcomes_of_flows_and_blocks, record_priced_outcomes, record_priced_outcomes_of_flows_and_blocks.
+-- Defined in src/delivery/ledger/record/record-sql.ts, sent by recordBatches().
+--
+-- $1 json: the outcomes, a row for each message
+-- $2 bigint[]: the processes whose intents end
+-- $3 bigint[]: and the numbers of these intents
+-- $4 bigint[]: the messages that leave the queue
+-- $5 bigint[]: those of them that get back what they have reserved
+-- $6 bigint[]: the messages that stay in the queue
+
+with input as (
+  select * from json_to_recordset($1) as i (
+      "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
+      provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
+      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json)
+), intents as (
+  delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
+  where h.owner = e.owner and h.seq = e.seq
+), updated as (
+  update messages m set
+    status = i.status,
+    attempt_count = greatest(m.attempt_count, i.attempt),
+    sent_at = case when i.status in ('sent', 'delivered') then coalesce(m.sent_at, now()) else m.sent_at end,
+    delivered_at = case i.status when 'delivered' then coalesce(m.delivered_at, now()) else m.delivered_at end,
+    bounced_at = case i.status when 'bounced' then coalesce(m.bounced_at, now()) else m.bounced_at end,
+    provider = coalesce(i.provider, m.provider),
+    provider_message_id = coalesce(i."providerMessageId", m.provider_message_id),
+    sent_attempt = case when i.status in ('sent', 'delivered') then coalesce(m.sent_attempt, i.attempt)
+    else m.sent_attempt end,
+    response = case when i.status in ('sent', 'delivered') and m.sent_attempt is null then i.response
+    else m.response end,
+    failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now(),
+    unknown_at = case i.status when 'unknown' then coalesce(m.unknown_at, now()) else m.unknown_at end,
+    unsent_at = case when m.unsent_at is null and m.sent_at is null
+    and (i.status in ('failed', 'bounced') and m.unknown_at is not null or m.status in ('failed', 'bounced'))
+    then now() else m.unsent_at end
+  from input i
+  where m.id = i."messageId" and case i.status
+    when 'queued' then m.status in ('queued', 'held', 'unknown')
+    when 'held' then m.status in ('queued', 'held', 'unknown')
+    when 'sent' then m.status in ('queued', 'held', 'failed', 'unknown')
+    when 'delivered' then m.status in ('queued', 'held', 'sent', 'bounced', 'failed', 'unknown')
+    when 'bounced' then m.status in ('queued', 'held', 'sent', 'delivered', 'unknown')
+    when 'complained' then m.status in ('queued', 'held', 'sent', 'delivered', 'bounced', 'failed', 'unknown')
+    when 'failed' then m.status in ('queued', 'held', 'sent', 'unknown')
+    when 'unknown' then m.status in ('queued', 'held', 'unknown')
+    when 'skipped' then m.status in ('queued', 'held')
+    when 'canceled' then m.status in ('queued', 'held') end
+    and (m.sent_at is null or i.status = 'delivered')
+    and (i.queue not in ('retry', 'postpone') or m.status <> 'unknown' or has_queue_row(m.id))
+  returning m.*, i.published
+), removed as (
+  delete from send_queue where message_id = any($4)
+  returning message_id, account_id, reserved_bucket
+), allowance_unused as (
+  select account_id, reserved_bucket as bucket, count(*)::int as count
+  from (select * from removed where message_id = any($5)) unsent
+  where reserved_bucket is not null group by account_id, reserved_bucket
+), allowance_locked as (
+  select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
+  where true order by b.account_id, b.bucket for update of b
+), allowance_given_back as (
+  update allowance_buckets b set used = greatest(0, b.used - u.count)
+  from allowance_unused u join allowance_locked l using (account_id, bucket)
+  where b.account_id = u.account_id and b.bucket = u.bucket
+), requeued as (
+  update send_queue q set owner = null,
+    due_at = case when i.queue in ('retry', 'postpone') then now() + make_interval(secs => i."delaySeconds")
+    else q.due_at end,
+    attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
+  from input i
+  where i.queue <> 'delete' and q.message_id = any($6) and q.message_id = i."messageId"
+    and q.owner = i.owner and q.claim_epoch = i.epoch
+), events as (
+  insert into message_events (message_id, attempt, type, data)
+  select i."messageId", i.attempt, e.type, jsonb_strip_nulls(jsonb_build_object(
+        'provider', i.provider, 'response', i.response, 'failure', i.failure, 'bounce', i.bounce))
+  from input i cross join unnest(i.events) as e (type)
+  where e.type not in ('sent', 'delivered')
+    or (i."messageId", i.attempt) not in (select id, sent_attempt from updated where sent_attempt is not null)
+  on conflict do nothing
+), suppression_reports as materialized (
+  select i."accountId" as account_id, i."addressKey" as address_key, i.channel, 'hard_bounce' as reason,
+    i.provider as source_provider, i.bounce ->> 'diagnostic' as diagnostic, now() as occurred_at,
+    true as counted
+  from input i where i.suppress and not was_sent(i."messageId")
+  union all
+  select u.account_id, u.to_key, u.channel, 'soft_bounce', u.provider, u.bounce ->> 'diagnostic', now(), true
+  from updated u where u.status = 'bounced' and u.bounce ->> 'type' = 'soft'
+), soft_bounced as (
+  insert into soft_bounces as b (account_id, address_key, count, last_at)
+  select account_id, address_key, least(count(*), 3), max(occurred_at) from suppression_reports
+  where reason = 'soft_bounce' and address_key is not null group by 1, 2 order by 1, 2
+  on conflict (account_id, address_key) do update set
+    count = excluded.count + case
+    when b.count >= 3 or reached_since(b.account_id, b.address_key, b.last_at) then 0
+    else b.count end,
+    last_at = greatest(b.last_at, excluded.last_at)
+  returning account_id, address_key, count
+), suppressed as (
+  insert into suppressions as s
+    (account_id, address_key, email, phone, reason, source_provider, diagnostic, expires_at)
+  select distinct on (r.account_id, r.address_key) r.account_id, r.address_key,
+    case r.channel when 'email' then r.address_key end, case r.channel when 'sms' then r.address_key end,
+    r.reason, r.source_provider, left(r.diagnostic, 500), r.expires_at
+  from (
+    select r.account_id, r.address_key, r.channel, r.reason, r.source_provider, r.diagnostic,
+      null::timestamptz as expires_at
+    from suppression_reports r where r.reason <> 'soft_bounce'
+    union all
+    select r.account_id, r.address_key, r.channel, r.reason, r.source_provider, r.diagnostic, now() + interval '7 days'
+    from suppression_reports r join soft_bounced b using (account_id, address_key)
+    where r.reason = 'soft_bounce' and b.count >= 3) r where r.address_key is not null
+  order by r.account_id, r.address_key, r.expires_at desc nulls first, r.reason in ('hard_bounce', 'complaint') desc
+  on conflict (account_id, address_key) do update set
+    id = case when (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now()) then excluded.id
+    else s.id end, created_at = case
+    when (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now()) then excluded.created_at
+    else s.created_at end, email = excluded.email, phone = excluded.phone,
+    reason = case when s.reason in ('hard_bounce', 'complaint') and not excluded.reason in ('hard_bounce', 'complaint')
+    and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())
+    then s.reason else excluded.reason end, source_provider = case when s.reason in ('hard_bounce', 'complaint')
+    and not excluded.reason in ('hard_bounce', 'complaint')
+    and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())
+    then s.source_provider else excluded.source_provider end, diagnostic = case
+    when s.reason in ('hard_bounce', 'complaint') and not excluded.reason in ('hard_bounce', 'complaint')
+    and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())
+    then s.diagnostic else excluded.diagnostic end,
+    expires_at = case
+    when (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now()) then excluded.expires_at
+    else nullif(greatest(coalesce(s.expires_at, 'infinity'), coalesce(excluded.expires_at, 'infinity')), 'infinity') end,
+    released_at = null
+  where (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())
+    or (s.expires_at is not null and (excluded.expires_at is null or excluded.expires_at > s.expires_at))
+    or (excluded.reason in ('hard_bounce', 'complaint') and not s.reason in ('hard_bounce', 'complaint'))
+  returning s.account_id, s.address_key, s.email, s.reason, s.created_at
+), newly_suppressed as (
+  -- A row that replaces an active one keeps its time.
+  select s.account_id, s.email, s.reason from suppressed s
+  where s.created_at = now() and exists (
+    select 1 from suppression_reports r
+    where r.account_id = s.account_id and r.address_key = s.address_key and r.reason = s.reason and r.counted)
+), usage_counted as (
+  insert into usage_changes (account_id, month, email_used, sms_used, email_sent, sms_sent)
+  select account_id, month, coalesce(sum(charge) filter (where email), 0),
+    coalesce(sum(charge * units) filter (where not email), 0), count(*) filter (where email and sent_now),
+    count(*) filter (where not email and sent_now)
+  from (
+    select u.account_id, u.channel = 'email' as email, coalesce(u.segments, 1) as units, u.is_sent_now as sent_now,
+      case
+      when u.unsent_at = u.updated_at then case when u.unknown_at < u.updated_at then -1 else 0 end
+      when u.unsent_at is null and (u.unknown_at = u.updated_at or u.unknown_at is null and u.is_sent_now) then 1
+      else 0 end as charge, date_trunc('month', coalesce(u.unknown_at, u.sent_at) at time zone 'utc')::date as month
+    from (select m.*, status in ('sent', 'delivered') and sent_at = updated_at as is_sent_now from updated m
+      where not m.test or m.channel = 'sms') u
+    where u.is_sent_now or u.unknown_at = u.updated_at or u.unsent_at = u.updated_at) c
+  where charge <> 0 or sent_now group by account_id, month
+), sums as (
+  select account_id, count(*) filter (where attempted) as attempted,
+    count(*) filter (where reason = 'hard_bounce') as hard_bounces,
+    count(*) filter (where reason = 'complaint') as complaints
+  from (
+    select account_id, (status in ('sent', 'delivered') and sent_at = updated_at or status = 'bounced') as attempted,
+      null as reason
+    from updated where channel = 'email' and not test
+    union all
+    select account_id, false, reason from newly_suppressed where email is not null
+  ) o  group by account_id
+), outcomes_counted as (
+  insert into account_outcomes as o (account_id, hour, attempted, hard_bounces, complaints)
+  select account_id, date_trunc('hour', now(), 'UTC'), attempted, hard_bounces, complaints from sums
+  where attempted + hard_bounces + complaints > 0 order by account_id
+  on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
+    hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
+), stats_counted as (
+  insert into stat_changes (brand_id, slot, source, channel, name, message_id, count)
+  select u.brand_id, date_bin('15 minutes', f.at, '2000-01-01 00:00+00'::timestamptz), case u.class
+    when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name,
+    case when u.id > (select reached_id from older_stats) and u.id <= (select last_id from older_stats) then u.id end,
+    count(*)
+  from updated u cross
+  join lateral (values ('sent', u.sent_at, u.sent_at = u.updated_at),
+      ('delivered', u.delivered_at, u.delivered_at = u.updated_at),
+      ('bounced', u.bounced_at, u.bounced_at = u.updated_at)) as f (name, at, is_new)
+  where f.is_new and not u.test group by 1, 2, 3, 4, 5, 6
+), new_events as materialized (
+  select gen_random_uuid() as id, e.*
+  from updated u cross
+  join json_to_recordset(u.published) as e (n int, account_id bigint, brand_id bigint, type text,
+      occurred_at timestamptz, data json)
+  where not u.test and (e.type <> 'email.sent' or sent_at = updated_at)
+    and (exists (select 1 from (select brand_id from webhooks where enabled) subscriptions where brand_id = u.brand_id))
+),
+  webhook_matches as materialized (
+  select i.n, i.id as event_id, i.type, w.id as webhook_id, w.generation
+  from new_events i join webhooks w
+    on w.enabled and i.type = any(w.events) and w.brand_id = i.brand_id
+  union all
+  select i.n, i.id, i.type, w.id, w.generation
+  from new_events i join webhooks w
+    on w.enabled and i.type = any(w.events) and i.brand_id is null and w.account_id = i.account_id
+), new_webhook_deliveries as (
+  insert into webhook_deliveries (webhook_id, event_id, type, generation)
+  select webhook_id, event_id, type, generation from webhook_matches order by n, webhook_id
+  returning id, created_at, webhook_id, event_id, generation
+), queued_webhook_deliveries as (
+  insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation)
+  select id, created_at, webhook_id, event_id, generation from new_webhook_deliveries
+), written_events as (
+  insert into events (id, account_id, brand_id, type, occurred_at, data)
+  select id, account_id, brand_id, type, occurred_at, data from new_events
+  -- "is true" makes this one look-up in a hash table for each event, never a join.
+  where (id in (select event_id from webhook_matches)) is true
+)
+select array[(select count(*) from webhook_matches)]::int[] as counts

@@ -1,0 +1,152 @@
+-- Prepared as record_sent_in_blocks_3
+-- Written by npm run sql: see docs/statements.md.
+--
+-- Records batches of blocks of which every message was sent at the first attempt.
+-- Defined in src/delivery/ledger/record/record-sent.ts, sent by recordSent().
+--
+-- $1 bigint[]: the processes whose intents end
+-- $2 bigint[]: and the numbers of these intents
+-- $3 bigint[]: the campaign of each batch
+-- $4 integer[]: the number of its block
+-- $5 integer[]: the number of its messages
+-- $6 bigint[]: the messages
+-- $7 smallint[]: their attempts
+-- $8 text[]: the response of the provider to each
+-- $9 text[]: the id that the provider gave each, or empty
+-- $10 text: the provider
+-- $11 bigint: the version of the content
+-- $12 bigint[]: the first message of each batch
+-- $13 bigint[]: the last message of each batch
+
+with batches as materialized (
+  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $12::bigint[], $13::bigint[])
+    as b (owner, seq, campaign_id, n, used, first_id, last_id)
+), intents as (
+  delete from handovers h using batches b where h.owner = b.owner and h.seq = b.seq returning h.owner, h.seq
+), input as materialized (
+  select * from unnest($6::bigint[], $7::smallint[], $8::text[], $9::text[])
+    as i (id, attempt, response, provider_message_id)
+), updated as (
+  update messages m set
+    status = 'sent', attempt_count = greatest(m.attempt_count, i.attempt), sent_at = now(),
+    provider = coalesce($10, m.provider),
+    provider_message_id = coalesce(i.provider_message_id, m.provider_message_id),
+    sent_attempt = coalesce(m.sent_attempt, i.attempt),
+    response = case when m.sent_attempt is null then i.response else m.response end,
+    failure = null, hold = null, updated_at = now(), content_version_id = coalesce($11, m.content_version_id)
+  from input i
+  where m.id = i.id and m.status in ('queued', 'held', 'failed', 'unknown') and m.sent_at is null
+  returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.class, m.contact_id, m.sent_at, m.sent_attempt,
+    m.test,
+    m.updated_at, m.segments, m.unknown_at, m.unsent_at
+), events as (
+  -- The row of a message shows that this attempt was accepted, unless another outcome came first.
+  insert into message_events (message_id, attempt, type, data)
+  select i.id, i.attempt, 'sent', jsonb_strip_nulls(jsonb_build_object('provider', $10, 'response', i.response))
+  from input i where (i.id, i.attempt) not in (select id, sent_attempt from updated)
+    and not exists (select 1 from messages m where m.id = i.id and m.sent_attempt = i.attempt)
+  on conflict do nothing
+), changed_blocks as materialized (
+  select locked.* from (select distinct campaign_id, n from (select campaign_id, n from batches
+      union all
+      select o.campaign_id, o.n from (select campaign_id, id from updated where exists (
+          select 1 from batches t where not exists (
+            select 1 from campaign_blocks b
+            where b.campaign_id = t.campaign_id and b.n = t.n and b.first_id <= t.first_id
+              and b.last_id >= t.last_id))) u
+      cross join lateral (
+        select campaign_id, n, first_id from campaign_blocks
+        where campaign_id = u.campaign_id and last_id >= u.id order by campaign_id, last_id limit 1) o
+      where o.first_id <= u.id) as changed (campaign_id, n)
+    order by campaign_id, n) k
+  cross join lateral (
+    select campaign_id, n, account_id, channel, price_month, price_units, free_units, unit_millicents, price_list
+    from campaign_blocks b where b.campaign_id = k.campaign_id and b.n = k.n for no key update) locked
+), block_charges as materialized (
+  select b.*, p.emails, p.free, p.texts, p.charged_units, p.millicents
+  from changed_blocks b cross join lateral (
+    select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
+      (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
+    from (select least(b.price_units, (
+          select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
+          where t.campaign_id = b.campaign_id and t.n = b.n)) as emails) u where b.channel = 'email'
+    union all
+    select 0, 0, u.texts, c.units, c.millicents
+    from (select null::jsonb as texts) u cross join lateral (
+      select coalesce(sum(l.units), 0)::int as units,
+        coalesce(sum((l.price ->> 0)::bigint * l.units / greatest(1, (l.price ->> 1)::int)), 0)::bigint as millicents
+      from (
+        select b.price_list -> t.key as price,
+          least((b.price_list -> t.key ->> 1)::int, coalesce(t.value::int, (b.price_list -> t.key ->> 1)::int)) as units
+        from jsonb_each_text(u.texts) t where b.price_list ? t.key) l) c
+    where b.channel = 'sms') p
+  where b.price_month is not null
+), marked_blocks as (
+  update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
+    reserved = greatest(0, b.reserved - ((
+        select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
+        where t.campaign_id = b.campaign_id and t.n = b.n))),
+    sandbox_reserved = case when b.sandbox_reserved > 0 then greatest(0, b.sandbox_reserved - ((
+        select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
+        where t.campaign_id = b.campaign_id and t.n = b.n))) else 0 end,
+    price_units = b.price_units - coalesce(p.charged_units, 0), free_units = b.free_units - coalesce(p.free, 0),
+    price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
+  from changed_blocks c left join block_charges p using (campaign_id, n)
+  where b.campaign_id = c.campaign_id and b.n = c.n
+), contacted as materialized (
+  select u.id as message_id, u.brand_id, u.contact_id, u.channel, u.sent_at, true as sent_now,
+    false as failed_now
+  from updated u where u.contact_id is not null and not u.test
+),
+  locked_contacts as materialized (select id from contacts where id = any(array(select contact_id from contacted))
+  order by id for key share skip locked
+), engaged as (
+  insert into contact_engagement (brand_id, contact_id, message_id, kind, created_at)
+  select brand_id, contact_id, message_id, 0, sent_at
+  from contacted where sent_now and channel = 'email' and (contact_id in (select id from locked_contacts)) is true
+), contact_counts as (
+  insert into contact_channel_counts as c (contact_id, channel, sent_count, fail_count)
+  select contact_id, channel, count(*) filter (where sent_now), count(*) filter (where failed_now)
+  from contacted where (sent_now or failed_now) and (contact_id in (select id from locked_contacts)) is true
+  group by contact_id, channel order by contact_id, channel
+  on conflict (contact_id, channel) do update set
+    sent_count = c.sent_count + excluded.sent_count, fail_count = c.fail_count + excluded.fail_count
+  returning 1
+), usage_counted as (
+  insert into usage_changes (account_id, month, email_used, sms_used, email_sent, sms_sent)
+  select account_id, month, coalesce(sum(charge) filter (where email), 0),
+    coalesce(sum(charge * units) filter (where not email), 0), count(*) filter (where email and sent_now),
+    count(*) filter (where not email and sent_now)
+  from (
+    select u.account_id, u.channel = 'email' as email, coalesce(u.segments, 1) as units, u.is_sent_now as sent_now,
+      case
+      when u.unsent_at = u.updated_at then case when u.unknown_at < u.updated_at then -1 else 0 end
+      when u.unsent_at is null and (u.unknown_at = u.updated_at or u.unknown_at is null and u.is_sent_now) then 1
+      else 0 end as charge, date_trunc('month', coalesce(u.unknown_at, u.sent_at) at time zone 'utc')::date as month
+    from (select m.*, true as is_sent_now from updated m where not m.test or m.channel = 'sms') u
+    where u.is_sent_now or u.unknown_at = u.updated_at or u.unsent_at = u.updated_at) c
+  where charge <> 0 or sent_now group by account_id, month
+), sums as (
+  select account_id, count(*) filter (where attempted) as attempted,
+    count(*) filter (where reason = 'hard_bounce') as hard_bounces,
+    count(*) filter (where reason = 'complaint') as complaints
+  from (
+    select account_id, true as attempted, null as reason
+    from updated where channel = 'email' and not test
+  ) o where (select count(*) from contact_counts) >= 0 group by account_id
+), outcomes_counted as (
+  insert into account_outcomes as o (account_id, hour, attempted, hard_bounces, complaints)
+  select account_id, date_trunc('hour', now(), 'UTC'), attempted, hard_bounces, complaints from sums
+  where attempted + hard_bounces + complaints > 0 order by account_id
+  on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
+    hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
+), stats_counted as (
+  insert into stat_changes (brand_id, slot, source, channel, name, message_id, count)
+  select u.brand_id, date_bin('15 minutes', f.at, '2000-01-01 00:00+00'::timestamptz), case u.class
+    when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name,
+    case when u.id > (select reached_id from older_stats) and u.id <= (select last_id from older_stats) then u.id end,
+    count(*)
+  from updated u cross join lateral (values ('sent', u.sent_at, true)) as f (name, at, is_new)
+  where f.is_new and not u.test group by 1, 2, 3, 4, 5, 6
+)
+select count(*) from updated
