@@ -12,6 +12,7 @@ import { findTypeFaults, TYPES_FILE } from './console-types.ts';
 import { findDocFaults } from './docs.ts';
 import { findLicenceFaults, type LicensedPackage, type Lock, packagesIn } from './licences.ts';
 import { findMutualFolders, findRoomFaults } from './rooms.ts';
+import { findSqlFaults } from './sql-files.ts';
 import { findStatementFaults } from './statements.ts';
 
 interface Outcome {
@@ -133,7 +134,7 @@ function checkLicences(): Outcome {
 }
 
 async function checkStatements(): Promise<Outcome> {
-  const faults = await findStatementFaults();
+  const faults = [...(await findSqlFaults()), ...(await findStatementFaults())];
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
@@ -173,12 +174,13 @@ function checksOf(files: readonly string[] | null): Check[] {
     { name: 'types and lint', run: () => runTool('oxlint', code) },
     { name: 'imports', run: () => runTool('depcruise', code) },
     unused,
-    statements,
     consoleTypes,
   ];
+  const hasSql = code.length > 0 || files.some((file) => file.endsWith('.sql'));
   const format = () => runTool('prettier', ['--check', '--ignore-unknown', ...files]);
   return [
     ...(code.length > 0 ? ofCode : []),
+    ...(hasSql ? [statements] : []),
     { name: 'format', run: format },
     comments,
     docs,

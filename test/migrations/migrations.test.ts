@@ -4,6 +4,8 @@ import { migrations } from '../../migrations/index.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { migrate, missingMigrations, rollback } from '../../src/platform/db/migrate.ts';
 import { onClient } from '../../src/platform/db/queryable.ts';
+import { missingFunctions } from '../../src/platform/db/sql/install.ts';
+import { productFunctions } from '../../src/platform/db/sql/names.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let test: TestDatabase;
@@ -52,6 +54,16 @@ describe('migrations', () => {
     });
     await migrate(test.url, upkeep.partitions);
     expect(modes).not.toContain('AccessExclusiveLock');
+  });
+
+  it('are followed by the functions of this version, also if these are missing', async () => {
+    const { pool } = test.database;
+    await migrate(test.url, upkeep.partitions);
+    const [first] = productFunctions().all;
+    await pool.query(`drop function ${first?.name}`);
+    expect(await missingFunctions(pool)).toEqual([first?.name]);
+    expect(await migrate(test.url, upkeep.partitions)).toEqual([]);
+    expect(await missingFunctions(pool)).toEqual([]);
   });
 
   it('are applied once if twenty processes migrate at the same time', async () => {

@@ -6213,6 +6213,7 @@ export interface operations {
                             /** @enum {string} */
                             database: "ok" | "unreachable";
                             migrations: ("ok" | "unknown") | string[];
+                            functions: ("ok" | "unknown") | string[];
                             /** @enum {string} */
                             engine: "ok" | "unreachable" | "not_configured";
                         };

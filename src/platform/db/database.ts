@@ -4,6 +4,7 @@ import pg from 'pg';
 import { ConfigError } from '../../config.ts';
 import { losesRowsOfKeptPlans, PlanningClient } from './plans.ts';
 import type { Queryable } from './queryable.ts';
+import { correctPlanning } from './sql/install.ts';
 
 /** Reads int8 as a number: ids and counts stay far below 2^53. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -160,7 +161,8 @@ interface Server {
 }
 
 /**
- * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load.
+ * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load, and
+ * that its functions are planned as the server's version needs.
  * @param poolMax the size of the pool
  * @param warn called if the connections fit only without those that are open now, and if the server's version is slow
  * @throws ConfigError if PostgreSQL never allows that many
@@ -185,6 +187,7 @@ export async function checkServer(
   if (needed + used > limit) {
     warn({ needed, used, limit }, 'PostgreSQL may run out of connections: raise max_connections');
   }
+  await correctPlanning(db);
   if (losesRowsOfKeptPlans(version)) {
     warn(
       { version },

@@ -1,9 +1,7 @@
 import pg from 'pg';
 import { migrations } from '../../../migrations/index.ts';
 import { keepPartitions, type PartitionedTable } from './partitions.ts';
-
-/** An arbitrary fixed number: processes that migrate at the same time wait for each other. */
-const MIGRATION_LOCK = 7_262_514_117;
+import { installFunctions, MIGRATION_LOCK } from './sql/install.ts';
 
 async function withLock<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'carillon migrate' });
@@ -24,21 +22,27 @@ async function appliedNames(client: pg.Client): Promise<Set<string>> {
   return new Set(rows.map((row) => row.name));
 }
 
-async function inTransaction(client: pg.Client, statements: string, bookkeeping: string, name: string) {
+async function inTransaction(client: pg.Client, what: string, work: () => Promise<unknown>) {
   await client.query('begin');
   try {
-    await client.query(statements);
-    await client.query(bookkeeping, [name]);
+    await work();
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
-    throw new Error(`migration ${name} failed: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${what} failed: ${(error as Error).message}`, { cause: error });
   }
 }
 
+function runMigration(client: pg.Client, name: string, statements: string, bookkeeping: string) {
+  return inTransaction(client, `migration ${name}`, async () => {
+    await client.query(statements);
+    await client.query(bookkeeping, [name]);
+  });
+}
+
 /**
- * Applies the missing migrations, each in its own transaction, and creates the daily partitions of the coming days.
- * Several processes may migrate at the same time: they wait for each other.
+ * Applies the missing migrations, each in its own transaction, installs the functions of this version, and creates the
+ * daily partitions of the coming days. Several processes may migrate at the same time: they wait for each other.
  * @param partitions every partitioned table, from `upkeep`
  * @returns the names of the migrations that were applied
  */
@@ -47,8 +51,9 @@ export async function migrate(url: string, partitions: readonly PartitionedTable
     const applied = await appliedNames(client);
     const missing = migrations.filter((migration) => !applied.has(migration.name));
     for (const migration of missing) {
-      await inTransaction(client, migration.up, 'insert into migrations (name) values ($1)', migration.name);
+      await runMigration(client, migration.name, migration.up, 'insert into migrations (name) values ($1)');
     }
+    await inTransaction(client, 'installing functions', () => installFunctions(client));
     await keepPartitions(client, partitions, new Date());
     return missing.map((migration) => migration.name);
   });
@@ -66,7 +71,7 @@ export async function rollback(url: string, target?: string): Promise<string[]> 
       target === undefined ? known.length : known.findIndex((migration) => migration.name === target);
     const undone = known.slice(0, end);
     for (const migration of undone) {
-      await inTransaction(client, migration.down, 'delete from migrations where name = $1', migration.name);
+      await runMigration(client, migration.name, migration.down, 'delete from migrations where name = $1');
     }
     return undone.map((migration) => migration.name);
   });

@@ -3,19 +3,22 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { AppError, errorBody } from '../../errors.ts';
 import { missingMigrations } from '../db/migrate.ts';
+import { missingFunctions } from '../db/sql/install.ts';
 import type { HttpMetrics } from './middlewares/metrics.ts';
 import { defineRoute, type RouteDefinition } from './route.ts';
 
 export interface Readiness {
   /**
-   * Whether the process can answer requests: the database answers, all migrations are applied, and the process is not
-   * stopping.
+   * Whether the process can answer requests: the database answers, all migrations are applied, all functions of this
+   * version are installed, and the process is not stopping.
    */
   ready: boolean;
   checks: {
     database: 'ok' | 'unreachable';
     /** `ok`, or the migrations that have not been applied. */
     migrations: 'ok' | 'unknown' | string[];
+    /** `ok`, or the functions of the database that this version calls and that are not installed. */
+    functions: 'ok' | 'unknown' | string[];
     /** Reported, but not required: accepted messages are sent without the engine. */
     engine: 'ok' | 'unreachable' | 'not_configured';
   };
@@ -49,15 +52,18 @@ async function checkEngine(address: string | undefined): Promise<Readiness['chec
   return (await reachable(address)) ? 'ok' : 'unreachable';
 }
 
-async function checkDatabase(pool: pg.Pool): Promise<Pick<Readiness['checks'], 'database' | 'migrations'>> {
+const okOr = (missing: string[]) => (missing.length === 0 ? 'ok' : missing);
+
+async function checkDatabase(pool: pg.Pool): Promise<Omit<Readiness['checks'], 'engine'>> {
   const late = new Promise<never>((_resolve, reject) => {
     setTimeout(() => reject(new Error('no answer')), DATABASE_TIMEOUT_MS).unref();
   });
   try {
-    const missing = await Promise.race([missingMigrations(pool), late]);
-    return { database: 'ok', migrations: missing.length === 0 ? 'ok' : missing };
+    const missing = Promise.all([missingMigrations(pool), missingFunctions(pool)]);
+    const [migrations, functions] = await Promise.race([missing, late]);
+    return { database: 'ok', migrations: okOr(migrations), functions: okOr(functions) };
   } catch {
-    return { database: 'unreachable', migrations: 'unknown' };
+    return { database: 'unreachable', migrations: 'unknown', functions: 'unknown' };
   }
 }
 
@@ -82,14 +88,18 @@ export function createReadinessCheck(
   const check = cached(() => Promise.all([checkDatabase(pool), checkEngine(engineAddress)]));
   return async () => {
     const [database, engine] = await check();
-    const ready = database.database === 'ok' && database.migrations === 'ok' && !draining();
+    const complete = database.migrations === 'ok' && database.functions === 'ok';
+    const ready = database.database === 'ok' && complete && !draining();
     return { ready, checks: { ...database, engine } };
   };
 }
 
+const okOrMissing = z.union([z.enum(['ok', 'unknown']), z.array(z.string())]);
+
 const checksSchema = z.object({
   database: z.enum(['ok', 'unreachable']),
-  migrations: z.union([z.enum(['ok', 'unknown']), z.array(z.string())]),
+  migrations: okOrMissing,
+  functions: okOrMissing,
   engine: z.enum(['ok', 'unreachable', 'not_configured']),
 });
 

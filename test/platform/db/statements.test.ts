@@ -1,7 +1,9 @@
-// Each file of docs/sql is a statement that PostgreSQL accepts, with the parameters that its heading names.
+// Each .sql file with a statement is one that PostgreSQL accepts, with the parameters that its heading names.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { onClient } from '../../../src/platform/db/queryable.ts';
+import { SqlStatement } from '../../../src/platform/db/sql/define.ts';
 import { defineStatement } from '../../../src/platform/db/statements.ts';
+import { definedFiles } from '../../ci/sql-files.ts';
 import { committedFiles, readFile } from '../../ci/statement-files.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
@@ -16,13 +18,16 @@ afterAll(() => test.drop());
 const typesIn = (contents: string) =>
   [...contents.matchAll(/^-- [$]\d+ ([^:]+): /gm)].map(([, type]) => type);
 
-describe('the files of docs/sql', () => {
+describe('the statements in files', () => {
   it('are accepted by PostgreSQL, and name the types of their parameters', async () => {
-    const files = [...committedFiles()];
-    expect(files.length).toBeGreaterThan(10);
+    const composed = [...committedFiles()].map(
+      ([path, contents]) => [path, contents, readFile(contents).text] as const,
+    );
+    expect(composed.length).toBeGreaterThan(10);
+    const statements = (await definedFiles()).filter((file) => file instanceof SqlStatement);
+    const files = statements.map(({ path, source, text }) => [path, source, text] as const);
     await onClient(test.database.pool, async (client) => {
-      for (const [path, contents] of files) {
-        const { text } = readFile(contents);
+      for (const [path, contents, text] of [...composed, ...files]) {
         if (text.startsWith('prepare')) await client.query(text);
         else await client.query(`prepare this as ${text}`);
         const { rows } = await client.query<{ types: string[] }>(

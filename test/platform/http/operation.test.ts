@@ -5,6 +5,7 @@ import perfHooks from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';
+import { reserveEmails } from '../../../src/delivery/ledger/accept/reserve.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createProcessRegistry } from '../../../src/platform/http/operators.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -24,7 +25,10 @@ describe('the api process', () => {
     const ready = await api.request('GET', '/readyz', { token: null });
     expect([ready.status, ready.body]).toEqual([
       200,
-      { status: 'ready', checks: { database: 'ok', migrations: 'ok', engine: 'unreachable' } },
+      {
+        status: 'ready',
+        checks: { database: 'ok', migrations: 'ok', functions: 'ok', engine: 'unreachable' },
+      },
     ]);
   });
 
@@ -49,6 +53,20 @@ describe('the api process', () => {
       validation_errors: {},
       checks: { database: 'ok', migrations: ['0001_tenants'] },
     });
+  });
+
+  it('is not ready while a function of the database is missing, and names it', async () => {
+    const { name, text } = reserveEmails.installed;
+    await api.database.pool.query(`drop function ${name}`);
+    const answer = await until(
+      async () => {
+        const found = await api.request('GET', '/readyz', { token: null });
+        return Array.isArray(found.body.checks?.functions) && found;
+      },
+      () => 'still ready',
+    );
+    await api.database.pool.query(text);
+    expect([answer.status, answer.body.checks]).toMatchObject([503, { functions: [name] }]);
   });
 
   it('checks at most once a second, however often it is called', async () => {

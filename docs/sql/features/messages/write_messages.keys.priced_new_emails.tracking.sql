@@ -1,4 +1,4 @@
--- Prepared as write_messages+keys+priced_new_emails+tracking_5
+-- Prepared as write_messages+keys+priced_new_emails+tracking_6
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.
@@ -19,7 +19,7 @@ with given as materialized (select *
   purse as materialized (
   select g.account_id, g.emails, r.price_month, r.price_millicents, 1 as price_units
   from (select min(account_id) as account_id, count(*)::int as emails from given) g
-  cross join lateral reserve_emails_v1(g.account_id, g.emails, $2::jsonb) r),
+  cross join lateral reserve_emails_427997c4(g.account_id, g.emails, $2::jsonb) r),
   input as (select * from given where (select count(*) from purse) > 0), keys as (
   insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id)
   select brand_id, case when test then 'POST /v1/my/messages (test)' else 'POST /v1/my/messages' end, idempotency_key,

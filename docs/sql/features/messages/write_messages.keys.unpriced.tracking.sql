@@ -1,4 +1,4 @@
--- Prepared as write_messages+keys+unpriced+tracking_5
+-- Prepared as write_messages+keys+unpriced+tracking_6
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.

@@ -1,4 +1,4 @@
--- Prepared as write_messages+priced_emails+all_limits+tracking_5
+-- Prepared as write_messages+priced_emails+all_limits+tracking_6
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes a group of messages of POST /messages.
@@ -18,7 +18,7 @@ with given as materialized (select *
   purse as materialized (
   select g.account_id, g.emails, r.price_month, r.price_millicents, 1 as price_units
   from (select min(account_id) as account_id, count(*)::int as emails from given) g
-  cross join lateral reserve_emails_v1(g.account_id, g.emails, $2::jsonb) r), input as (select * from given),
+  cross join lateral reserve_emails_427997c4(g.account_id, g.emails, $2::jsonb) r), input as (select * from given),
   accepted as (
   select i.*, coalesce(i.from_address,
       case when coalesce(a.email_from_name, '') = '' then i.default_from

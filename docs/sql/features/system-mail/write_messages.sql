@@ -1,4 +1,4 @@
--- Prepared as write_messages_5
+-- Prepared as write_messages_6
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes mail of the installation to the owners of an account, or to one address.

@@ -9,6 +9,7 @@
 import { isPaidByMessage, paidByMessageSql, paidBySegmentSql } from '../../terms/units.ts';
 import { AppError, invalid } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineFunction } from '../../../platform/db/sql/define.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { settingIn } from '../../terms/sql-parts.ts';
@@ -109,6 +110,11 @@ export const PRICED: Addition = {
   },
 };
 
+export const reserveEmails = defineFunction(import.meta.url, './reserve_emails.sql', {
+  table: settingIn('settings'),
+  regions: { monthly_emails: (setting) => monthlyEmailsSql('a', setting) },
+});
+
 /**
  * Does the same as {@link PRICED} for emails of one account, in half the time. It also refuses all of them if only some
  * of them cost nothing, or if a validation has reserved money.
@@ -122,7 +128,7 @@ export const PRICED_EMAILS: Addition = {
     sql: (settings) => `
       select g.account_id, g.emails, r.price_month, r.price_millicents, 1 as price_units
       from (select min(account_id) as account_id, count(*)::int as emails from given) g
-      cross join lateral reserve_emails_v1(g.account_id, g.emails, ${settings}) r`,
+      cross join lateral ${reserveEmails.name}(g.account_id, g.emails, ${settings}) r`,
     columns: Object.keys(RESERVED.fields),
   },
 };

@@ -288,7 +288,7 @@ export const defineWriting = ({ shapes, ...caller }: Writing) =>
       'jsonb: the address and the key of tracked links',
     ],
     shapes: Object.fromEntries(shapes.map((shape) => [nameOf(shape), shape])),
-    version: 5,
+    version: 6,
     compose({ additions = [], limited = false, tracked = false, rendered = false }: WriteShape) {
       const defaults = tracked ? `$${hasSettings({ additions, limited }) ? 3 : 2}::jsonb` : null;
       return statementText(limited ? acceptRules : [], additions, defaults, rendered);

@@ -1,4 +1,4 @@
--- Prepared as write_messages+flow_messages+tracking+rendered_5
+-- Prepared as write_messages+flow_messages+tracking+rendered_6
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the message of a step of a flow.

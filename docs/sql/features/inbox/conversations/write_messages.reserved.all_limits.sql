@@ -1,4 +1,4 @@
--- Prepared as write_messages+reserved+all_limits_5
+-- Prepared as write_messages+reserved+all_limits_6
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes the message that answers a conversation.

@@ -1,0 +1,135 @@
+import pg from 'pg';
+import { losesRowsOfKeptPlans } from '../plans.ts';
+import type { Queryable } from '../queryable.ts';
+import { PARTITIONS, readHeader } from './header.ts';
+import { type DatabaseFunction, productFunctions } from './names.ts';
+
+/** An arbitrary fixed number: processes that migrate at the same time wait for each other. */
+export const MIGRATION_LOCK = 7_262_514_117;
+
+const PLANS_EACH_CALL = 'plan_cache_mode=force_custom_plan';
+
+/** How a function differs from what it should be. */
+interface Difference {
+  function: DatabaseFunction;
+  /** `missing`; or it keeps plans on a server that loses rows of them; or it does not, on another server. */
+  fault: 'missing' | 'keeps plans' | 'keeps no plans';
+}
+
+const changesPartitions = ({ text }: DatabaseFunction) => readHeader(text).labelled.has(PARTITIONS);
+
+/** @param serverVersion by default what the server reports */
+async function differences(
+  db: Queryable,
+  functions: readonly DatabaseFunction[],
+  serverVersion?: string,
+): Promise<Difference[]> {
+  const { rows } = await db.query<{ version: string; found: Record<string, string[] | null> | null }>(
+    `select current_setting('server_version') as version, (
+       select jsonb_object_agg(proname, to_jsonb(proconfig)) from pg_proc
+       where proname = any($1) and pg_function_is_visible(oid)) as found`,
+    [functions.map(({ name }) => name)],
+  );
+  const [{ version, found }] = rows as [(typeof rows)[number]];
+  const losesRows = losesRowsOfKeptPlans(serverVersion ?? version);
+  return functions.flatMap((each): Difference[] => {
+    const settings = found?.[each.name];
+    if (settings === undefined) return [{ function: each, fault: 'missing' }];
+    const [is, should] = [settings?.includes(PLANS_EACH_CALL) ?? false, losesRows && changesPartitions(each)];
+    if (is === should) return [];
+    return [{ function: each, fault: should ? 'keeps plans' : 'keeps no plans' }];
+  });
+}
+
+const planningSql = ({ function: { name }, fault }: Difference) =>
+  fault === 'keeps plans'
+    ? `alter function ${name} set plan_cache_mode = force_custom_plan`
+    : `alter function ${name} reset plan_cache_mode`;
+
+/**
+ * Creates the functions that are missing, and corrects how the others are planned. Call it in a transaction.
+ * @param serverVersion by default what the server reports
+ */
+export async function createFunctions(
+  db: Queryable,
+  functions: readonly DatabaseFunction[],
+  serverVersion?: string,
+): Promise<void> {
+  const missing = (await differences(db, functions, serverVersion)).filter(
+    ({ fault }) => fault === 'missing',
+  );
+  for (const { function: each } of missing) {
+    await db.query(each.text);
+    await db.query(`comment on function ${each.name} is ${pg.escapeLiteral(readHeader(each.text).does)}`);
+  }
+  for (const difference of await differences(db, functions, serverVersion)) {
+    await db.query(planningSql(difference));
+  }
+}
+
+/**
+ * Notes that this set of functions is the newest.
+ * @returns the functions of which two newer sets had no more need
+ */
+async function recordSet(db: Queryable, names: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ name: string; last_set: number }>(
+    'select name, last_set from installed_functions',
+  );
+  const newest = Math.max(0, ...rows.map((row) => row.last_set));
+  const before = rows.filter((row) => row.last_set === newest).map(({ name }) => name);
+  const isSame = before.length === names.length && before.every((name) => names.includes(name));
+  const current = isSame ? newest : newest + 1;
+  await db.query(
+    `insert into installed_functions (name, last_set) select unnest($1::text[]), $2
+     on conflict (name) do update set last_set = excluded.last_set
+       where installed_functions.last_set <> excluded.last_set`,
+    [names, current],
+  );
+  const superseded = await db.query<{ name: string }>(
+    'delete from installed_functions where last_set < $1 - 1 returning name',
+    [current],
+  );
+  return superseded.rows.map(({ name }) => name);
+}
+
+/**
+ * Installs the functions of this version, and drops those that two newer versions have not needed: processes of the
+ * version before run beside this one. Call it in a transaction, after the migrations.
+ * @param serverVersion by default what the server reports
+ */
+export async function installFunctions(
+  db: Queryable,
+  functions: readonly DatabaseFunction[] = productFunctions().all,
+  serverVersion?: string,
+): Promise<void> {
+  await createFunctions(db, functions, serverVersion);
+  const superseded = await recordSet(
+    db,
+    functions.map(({ name }) => name),
+  );
+  for (const name of superseded) await db.query(`drop function if exists ${name}`);
+}
+
+/** Returns the names of this version's functions that are not installed as the server needs them, for `/readyz`. */
+export async function missingFunctions(db: Queryable): Promise<string[]> {
+  const found = await differences(db, productFunctions().all);
+  return found.filter(({ fault }) => fault !== 'keeps no plans').map(({ function: { name } }) => name);
+}
+
+/**
+ * Corrects how the installed functions are planned: the server may have been upgraded since they were installed. Missing
+ * functions are left to `migrate`.
+ * @param serverVersion by default what the server reports
+ */
+export async function correctPlanning(
+  db: Queryable,
+  functions: readonly DatabaseFunction[] = productFunctions().all,
+  serverVersion?: string,
+): Promise<void> {
+  const found = await differences(db, functions, serverVersion);
+  const wrong = found.filter(({ fault }) => fault !== 'missing');
+  if (wrong.length === 0) return;
+  // Processes that start at the same time must not change a function at the same time.
+  const statements = wrong.map((each) => `${planningSql(each)};`).join(' ');
+  await db.query(`do $$ begin perform pg_advisory_xact_lock(${MIGRATION_LOCK}); ${statements} end $$`);
+}
