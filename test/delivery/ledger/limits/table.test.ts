@@ -21,6 +21,7 @@ import { readDeliveryStatus } from '../../../../src/features/delivery-status/ser
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
+import { limitSituations } from '../../../support/limit-situations.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
 import { plainStatement } from '../../../support/write-statement.ts';
@@ -28,58 +29,6 @@ import { plainStatement } from '../../../support/write-statement.ts';
 const OWNER = 90;
 const actor = { kind: 'api_key', id: 1, test: false } as const;
 const source = { class: messageClasses.transactional };
-
-/** SQL: gives the account $1 a verified domain. */
-const newDomain = `
-      insert into domains (account_id, brand_id, name, status, return_path_host, tracking_host)
-      select $1::bigint, id, 'new' || gen_random_uuid() || '.test', 'verified', 'r', 't' from brands
-      where account_id = $1 returning id`;
-
-/** SQL that makes each limit apply to the messages of the account $1. */
-const situations: Record<LimitName, string> = {
-  gone: `update messages set status = 'canceled' where account_id = $1`,
-  expired: `update send_queue set queued_at = now() - interval '73 hours' where account_id = $1`,
-  domain_deleted: 'update send_queue set domain_id = 999999999 where account_id = $1',
-  domain_unverified: `with lost as (
-      insert into domains (account_id, brand_id, name, status, lost_at, return_path_host, tracking_host)
-      select $1::bigint, id, 'lost.test', 'failed', now(), 'r', 't' from brands where account_id = $1 returning id
-    ) update send_queue set domain_id = (select id from lost) where account_id = $1`,
-  warm_up: `with domain as (${newDomain}
-    ), warm_up as (
-      insert into warm_ups (domain_id, account_id, daily_limit) select id, $1, 0 from domain
-    ) update send_queue set domain_id = (select id from domain), class = 2 where account_id = $1`,
-  pacing: `with domain as (${newDomain}
-    ), pace as (
-      insert into domain_paces (domain_id, account_id, per_minute, minute, used)
-      select id, $1, 1, now() + interval '1 hour', 1 from domain
-    ) update send_queue set domain_id = (select id from domain), class = 2 where account_id = $1`,
-  spend_cap_end: `with old as (
-      update send_queue set queued_at = now() - interval '73 hours' where account_id = $1
-    ) update messages set hold = '{"reason": "spend_cap"}' where account_id = $1`,
-  wallet_end: `with old as (
-      update send_queue set queued_at = now() - interval '73 hours' where account_id = $1
-    ) update messages set hold = '{"reason": "wallet"}' where account_id = $1`,
-  spend_cap: `with price as (
-      insert into prices (tier, kind, millicents) values ('paid', 'email', 1000) on conflict do nothing
-    ), credit as (
-      insert into wallet_entries (account_id, kind, millicents, cause) values ($1, 'credit', 5000, 'test/credit')
-    ), queued as (
-      update send_queue set class = 2 where account_id = $1
-    ) update accounts set tier = 'paid', spend_cap_monthly_cents = 0 where id = $1`,
-  wallet: `with price as (
-      insert into prices (tier, kind, millicents) values ('paid', 'email', 1000) on conflict do nothing
-    ), debit as (
-      insert into wallet_entries (account_id, kind, millicents, cause) values ($1, 'debit', -10000, 'test/debit')
-    ), queued as (
-      update send_queue set class = 2 where account_id = $1
-    ) update accounts set tier = 'paid' where id = $1`,
-  account_paused: 'update accounts set sending_paused_at = now() where id = $1',
-  allowance: 'update accounts set allowance_per_day = 0 where id = $1',
-  sandbox_cap: 'update accounts set sandbox_monthly_cap = 0 where id = $1',
-  suppressed: `insert into suppressions (account_id, address_key, reason) values ($1, 'u0@example.com', 'manual')`,
-  content_missing: `delete from message_contents
-    where message_id in (select id from messages where account_id = $1)`,
-};
 
 let test: TestDatabase;
 let account: QueuedAccount;
@@ -96,7 +45,7 @@ beforeEach(async () => {
 const query = <Row extends object>(text: string, values: unknown[]) =>
   test.database.pool.query<Row>(text, values).then((result) => result.rows);
 
-const apply = (limit: Limit) => query(situations[limit.name as LimitName], [account.accountId]);
+const apply = (limit: Limit) => query(limitSituations[limit.name as LimitName], [account.accountId]);
 
 const claim = (given: MessageClass = source.class): Promise<Claim[]> =>
   claimBacklog(
@@ -172,6 +121,10 @@ describe.each(named)('the limit %s', (_name, limit) => {
   it(limit.claim?.effect === 'hold' ? 'holds messages in a claim' : 'lets messages be claimed', async () => {
     await queueEmails(test.database, account, 1);
     await apply(limit);
+    await query('update send_queue set class = $2 where account_id = $1', [
+      account.accountId,
+      classOf(limit),
+    ]);
     const claims = await claim(classOf(limit));
     const holds = limit.claim?.effect === 'hold';
     expect(claims).toHaveLength(holds ? 0 : 1);

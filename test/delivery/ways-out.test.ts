@@ -1,0 +1,67 @@
+// Nothing leaves that may not: every limit, pause, consent rule and refusal is obeyed on every path out of the service.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  expectedFate,
+  fateOf,
+  type Moment,
+  moments,
+  type Obstacle,
+  obstacles,
+} from '../support/obstacles.ts';
+import { insertSender } from '../support/queued.ts';
+import { createWaysOut, type Path, paths, type WaysOut } from '../support/ways-out.ts';
+
+const OWNER = 90;
+const AT_ONCE = 6;
+
+const names = Object.keys(obstacles) as Obstacle[];
+
+interface Case {
+  obstacle: Obstacle;
+  path: Path;
+  moment: Moment;
+}
+
+const cases = names.flatMap((obstacle) =>
+  paths.flatMap((path) =>
+    moments.flatMap((moment) => (expectedFate(obstacle, path, moment) ? { obstacle, path, moment } : [])),
+  ),
+);
+
+const nameOf = ({ obstacle, path, moment }: Case) => `${obstacle}, ${moment}, ${path}`;
+
+let test: TestDatabase;
+let ways: WaysOut;
+const fates = new Map<string, string>();
+
+async function run({ obstacle, path, moment }: Case): Promise<string> {
+  const { database } = test;
+  const waiting = await ways.write(path);
+  const obstruct = () => obstacles[obstacle].apply(database, waiting, ways.backlogOf(path, waiting));
+  if (moment === 'before') await obstruct();
+  await ways.leave(path, waiting, moment === 'between' ? obstruct : undefined);
+  return fateOf(database, waiting, ways.handedOver(waiting));
+}
+
+beforeAll(async () => {
+  // It plans statements as a sender's database does.
+  test = await createTestDatabase({ poolMax: AT_ONCE + 1, keyedPlans: true });
+  await insertSender(test.database, OWNER);
+  ways = createWaysOut(test.database, OWNER);
+  const left = [...cases];
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift())
+      fates.set(nameOf(next), await run(next).catch((error: unknown) => String(error)));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+});
+afterAll(() => test.drop());
+
+describe.each(names)('%s', (obstacle) => {
+  it.each(paths)('does what it must to messages on the path: %s', (path) => {
+    const of = moments.filter((moment) => expectedFate(obstacle, path, moment));
+    const found = of.map((moment) => [moment, fates.get(nameOf({ obstacle, path, moment }))]);
+    expect(found).toEqual(of.map((moment) => [moment, expectedFate(obstacle, path, moment)]));
+  });
+});
