@@ -34,13 +34,15 @@ const nameOf = ({ obstacle, path, moment }: Case) => `${obstacle}, ${moment}, ${
 let test: TestDatabase;
 let ways: WaysOut;
 const fates = new Map<string, string>();
+const takenAsPlain = new Set<Obstacle>();
 
 async function run({ obstacle, path, moment }: Case): Promise<string> {
   const { database } = test;
   const waiting = await ways.write(path);
   const obstruct = () => obstacles[obstacle].apply(database, waiting, ways.backlogOf(path, waiting));
   if (moment === 'before') await obstruct();
-  await ways.leave(path, waiting, moment === 'between' ? obstruct : undefined);
+  const isPlain = await ways.leave(path, waiting, moment === 'between' ? obstruct : undefined);
+  if (isPlain && path === 'plain') takenAsPlain.add(obstacle);
   return fateOf(database, waiting, ways.handedOver(waiting));
 }
 
@@ -58,10 +60,21 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-describe.each(names)('%s', (obstacle) => {
-  it.each(paths)('does what it must to messages on the path: %s', (path) => {
-    const of = moments.filter((moment) => expectedFate(obstacle, path, moment));
-    const found = of.map((moment) => [moment, fates.get(nameOf({ obstacle, path, moment }))]);
-    expect(found).toEqual(of.map((moment) => [moment, expectedFate(obstacle, path, moment)]));
+/** What becomes of the messages of each case, by path and moment. */
+const byPath = (of: readonly Case[], fateIn: (each: Case) => string | null | undefined) =>
+  Object.fromEntries(of.map((each) => [`${each.path}, ${each.moment}`, fateIn(each)]));
+
+describe('on every path out of the service, before the claim and between claim and intent', () => {
+  it.each(names)('a message leaves, waits or ends as it must: %s', (name) => {
+    const of = cases.filter(({ obstacle }) => obstacle === name);
+    expect(byPath(of, (each) => fates.get(nameOf(each)))).toEqual(
+      byPath(of, ({ obstacle, path, moment }) => expectedFate(obstacle, path, moment)),
+    );
+  });
+
+  it('a plain message is taken in one call, unless something stands in its way', () => {
+    expect(names.filter((obstacle) => takenAsPlain.has(obstacle))).toEqual(
+      names.filter((obstacle) => expectedFate(obstacle, 'plain', 'before') === 'leaves'),
+    );
   });
 });
