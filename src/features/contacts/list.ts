@@ -14,7 +14,7 @@ import { withLimit } from '../../platform/db/statement-limit.ts';
 import { type HeavyReads, HEAVY_READ_MS, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
 import { countOf } from '../lists/service.ts';
 import { segmentCondition } from '../segments/service.ts';
-import { type ContactRow, contactRowsSql, suppressedSql } from './model.ts';
+import { type ContactRow, contactRowsSql, contactSuppressedSql } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact, ListContactsQuery } from './schema.ts';
 
@@ -37,9 +37,9 @@ interface Conditions {
 const keysOf = (keys: ReturnType<typeof emailKeys>): readonly string[] => ('error' in keys ? [] : keys);
 
 const verificationSql = {
-  suppressed: suppressedSql,
-  verified: `(c.email_verified or c.phone_verified) and not ${suppressedSql}`,
-  unverified: `not (c.email_verified or c.phone_verified) and not ${suppressedSql}`,
+  suppressed: contactSuppressedSql,
+  verified: `(c.email_verified or c.phone_verified) and not ${contactSuppressedSql}`,
+  unverified: `not (c.email_verified or c.phone_verified) and not ${contactSuppressedSql}`,
 } as const;
 
 const inList = (list: string) => `exists (

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '../../delivery/terms/message.ts';
 import { optedOutAtSql } from '../../delivery/ledger/consent/opt-outs.ts';
-import { endedSql } from '../../delivery/ledger/consent/suppressions.ts';
+import { suppressedSql } from '../../delivery/ledger/consent/suppressions.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { PreparedStatement } from '../../platform/db/statements.ts';
@@ -53,9 +53,10 @@ export interface ContactRow extends StoredContact {
 }
 
 /** SQL over `c`, a row of `contacts`: whether one of its addresses has an active suppression. */
-export const suppressedSql = `exists (
-  select 1 from suppressions s
-  where s.account_id = c.account_id and s.address_key = any(array[c.email_key, c.phone]) and not ${endedSql('s')})`;
+export const contactSuppressedSql = suppressedSql({
+  account: 'c.account_id',
+  key: 'any(array[c.email_key, c.phone])',
+});
 
 const OWN_COLUMNS = `c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.source, c.country_code, c.data,
   c.email, c.email_key, c.email_subscribed, c.email_verified, c.email_opt_in_at, c.email_opt_in_source, c.email_opt_out_at, c.email_data,
@@ -65,7 +66,7 @@ const OWN_COLUMNS = `c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.las
 const COLUMNS = `${OWN_COLUMNS},
   coalesce(ec.sent_count, 0) as email_sent_count, coalesce(ec.fail_count, 0) as email_fail_count,
   coalesce(pc.sent_count, 0) as phone_sent_count, coalesce(pc.fail_count, 0) as phone_fail_count,
-  a.last_interacted_at, ${suppressedSql} as suppressed,
+  a.last_interacted_at, ${contactSuppressedSql} as suppressed,
   array(
     select m.list_id from list_members m join lists l on l.id = m.list_id and l.removed_at is null
     where m.contact_id = c.id order by m.list_id) as list_ids`;
@@ -234,7 +235,7 @@ function insertStatement(names: readonly string[]): PreparedStatement {
   const made = {
     name: `insert_contact_${createHash('sha256').update(columns).digest('hex').slice(0, 12)}`,
     text: `insert into contacts as c (${columns}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
-     on conflict do nothing returning ${OWN_COLUMNS}, ${suppressedSql} as suppressed`,
+     on conflict do nothing returning ${OWN_COLUMNS}, ${contactSuppressedSql} as suppressed`,
   };
   insertStatements.set(columns, made);
   return made;

@@ -1,4 +1,4 @@
-import { endedSql } from '../../delivery/ledger/consent/suppressions.ts';
+import { suppressedSql } from '../../delivery/ledger/consent/suppressions.ts';
 import { literalPattern } from '../../platform/db/like.ts';
 import { campaignMailOfFewSql, campaignMailSql } from './campaign-mail.ts';
 import { jsonTimeSql, MAX_NUMBER_LENGTH, NUMBER_PATTERN } from './json-values.ts';
@@ -67,10 +67,7 @@ const columnSql: Record<
 
 /** SQL: whether one of the contact's addresses has an active suppression. Each half can be hashed for many contacts. */
 const suppressed = `(${['c.email_key', 'c.phone']
-  .map(
-    (key) =>
-      `exists (select 1 from suppressions s where s.account_id = c.account_id and s.address_key = ${key} and not ${endedSql('s')})`,
-  )
+  .map((key) => suppressedSql({ account: 'c.account_id', key }))
   .join(' or ')})`;
 
 const verificationSql: Record<string, string> = {

@@ -19,9 +19,9 @@ select c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.sour
   coalesce(ec.sent_count, 0) as email_sent_count, coalesce(ec.fail_count, 0) as email_fail_count,
   coalesce(pc.sent_count, 0) as phone_sent_count, coalesce(pc.fail_count, 0) as phone_fail_count,
   a.last_interacted_at, exists (
-  select 1 from suppressions s
-  where s.account_id = c.account_id and s.address_key = any(array[c.email_key, c.phone])
-    and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())) as suppressed,
+  select true from suppressions s
+  where s.account_id = c.account_id and s.address_key = any(array[c.email_key, c.phone]) and s.released_at is null
+    and (s.expires_at is null or s.expires_at > now())) as suppressed,
   array(
   select m.list_id from list_members m join lists l on l.id = m.list_id and l.removed_at is null
   where m.contact_id = c.id order by m.list_id) as list_ids from (
@@ -32,11 +32,9 @@ select c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.sour
       or c.phone ~ $6::text or lower(c.last_name) like lower($4)
       or lower(concat_ws(' ', c.first_name, c.last_name)) like lower($4)) and (c.email_verified or c.phone_verified)
     and not exists (
-    select 1 from suppressions s
-    where s.account_id = c.account_id and s.address_key = any(array[c.email_key, c.phone])
-      and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now()))
-    and c.id < 1000
-  order by c.id desc limit 50 offset 0) c
+    select true from suppressions s
+    where s.account_id = c.account_id and s.address_key = any(array[c.email_key, c.phone]) and s.released_at is null
+      and (s.expires_at is null or s.expires_at > now())) and c.id < 1000 order by c.id desc limit 50 offset 0) c
 left join contact_activity a on a.contact_id = c.id
 left join contact_channel_counts ec on ec.contact_id = c.id and ec.channel = 'email'
 left join contact_channel_counts pc on pc.contact_id = c.id and pc.channel = 'sms' order by c.id desc

@@ -21,6 +21,35 @@ export function endedSql(row: string): string {
   return `(${row}.released_at is not null or coalesce(${row}.expires_at, 'infinity') <= now())`;
 }
 
+/** What {@link suppressedSql} asks about, as SQL. */
+interface Suppressible {
+  account: string;
+  /** The address in the form of `to_key`, or `any(…)` of several. */
+  key: string;
+  /**
+   * The condition under which a suppression of `ada@example.com` also covers `ada+news@example.com`, and the other way
+   * round; by default it does not. Only for a single address.
+   */
+  plusAddresses?: string;
+  /**
+   * Whether each address is a look-up by key. PostgreSQL may read all suppressions of the account at once for an
+   * `exists`, which pays only for many addresses.
+   */
+  byKey?: true;
+}
+
+/** SQL: whether an address has an active suppression. With `byKey`, null means no. */
+export function suppressedSql({ account, key, plusAddresses, byKey }: Suppressible): string {
+  const matching = (match: string) => `(
+      select true from suppressions s
+      where s.account_id = ${account} and ${match} and s.released_at is null
+        and (s.expires_at is null or s.expires_at > now())${byKey ? ' limit 1' : ''})`;
+  const found = (match: string) => `${byKey ? '' : 'exists '}${matching(match)}`;
+  const exact = found(`s.address_key = ${key}`);
+  if (plusAddresses === undefined) return exact;
+  return `(${exact} or ${plusAddresses} and ${found(`s.untagged_key = address_without_tag(${key})`)})`;
+}
+
 /** The column that has the suppressed address of the channel. */
 const addressColumn = (name: Channel): string => channelFacts[name].contact.kind;
 

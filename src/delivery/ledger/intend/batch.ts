@@ -156,7 +156,7 @@ export const batchIntentStatement = defineStatement({
   does: 'Checks a batch of transactional messages and writes the intent for those that may leave.',
   parameters: intentParameters,
   shapes: { intend_batch: {} },
-  version: 2,
+  version: 3,
   compose: batchSql,
 });
 

@@ -124,7 +124,7 @@ export const blockIntentStatement = defineStatement({
     'integer: the epoch of its claim',
   ],
   shapes: { intend_in_block: {} },
-  version: 2,
+  version: 3,
   compose: () => blockSql,
 });
 

@@ -121,7 +121,7 @@ export const retryIntentStatement = defineStatement({
   does: 'Checks a batch of retries of campaigns and writes the intent for those that may leave.',
   parameters: intentParameters,
   shapes: { intend_retries: {} },
-  version: 2,
+  version: 3,
   compose: () => retriesSql,
 });
 

@@ -113,7 +113,7 @@ export const flowIntentStatement = defineStatement({
   sentBy: 'intendFlows',
   does: 'Checks a batch of messages of flows and writes the intent for those that may leave.',
   parameters: intentParameters,
-  version: 3,
+  version: 4,
   shapes: { intend_or_hold_of_flows: {} },
   compose: () => flowsSql,
 });

@@ -1,10 +1,5 @@
+import { suppressedSql } from '../consent/suppressions.ts';
 import type { Limit } from './limit.ts';
-
-/** SQL: an active suppression. @param matches SQL over `s` and `m` */
-const suppressedSql = (matches: string) => `exists (
-      select 1 from suppressions s
-      where s.account_id = m.account_id and ${matches} and s.released_at is null
-        and (s.expires_at is null or s.expires_at > now()))`;
 
 /**
  * A suppressed recipient. The statement may have begun before the suppression was committed and waited for its locks
@@ -18,8 +13,7 @@ export const suppressed = {
   settings: (config) => ({ suppress_plus_addresses: config.SUPPRESS_PLUS_ADDRESSES ? 1 : 0 }),
   condition: {
     reads: 'message',
-    sql: `(${suppressedSql('s.address_key = m.to_key')}
-      or (settings.plus_addresses and ${suppressedSql('s.untagged_key = address_without_tag(m.to_key)')})
+    sql: `(${suppressedSql({ account: 'm.account_id', key: 'm.to_key', plusAddresses: 'settings.plus_addresses' })}
       or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
         and is_suppressed(m.account_id, m.to_key, settings.plus_addresses)))`,
   },

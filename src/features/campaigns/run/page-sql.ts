@@ -2,7 +2,7 @@ import { MAX_BLOCK } from '../../../delivery/ledger/blocks/campaign-blocks.ts';
 import { type Channel, channelFacts } from '../../../delivery/terms/channels/index.ts';
 import { type FrequencyCap, reachedCapSql } from '../../../delivery/ledger/limits/frequency-cap.ts';
 import { messageClasses } from '../../../delivery/terms/message.ts';
-import { endedSql } from '../../../delivery/ledger/consent/suppressions.ts';
+import { suppressedSql } from '../../../delivery/ledger/consent/suppressions.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../../delivery/ledger/accept/write-messages.ts';
 import { variantSql } from './variants.ts';
 
@@ -35,21 +35,17 @@ export const pageParameters = [
 
 type Parameters = Record<(typeof pageParameters)[number], string>;
 
-const suppressedSql = (account: string, match: string) => `(
-      select true from suppressions s
-      where s.account_id = ${account} and ${match} and not ${endedSql('s')} limit 1)`;
-
 /**
  * SQL: why a contact is skipped; null if it is not. A subquery with `limit` is always an index look-up per contact;
  * with a join, PostgreSQL might read all recipients of the campaign.
  */
 function skipSql(shape: PageShape, { campaignId, accountId, firstMessageId }: Parameters): string {
-  const suppressed = [
-    suppressedSql(`${accountId}::bigint`, 's.address_key = f.key'),
-    ...(shape.plusAddresses
-      ? [suppressedSql(`${accountId}::bigint`, 's.untagged_key = address_without_tag(f.key)')]
-      : []),
-  ];
+  const suppressed = suppressedSql({
+    account: `${accountId}::bigint`,
+    key: 'f.key',
+    byKey: true,
+    ...(shape.plusAddresses ? { plusAddresses: 'true' } : {}),
+  });
   const earlier = `when (
       select true from messages m
       where m.brand_id = $1 and m.to_key = f.key and m.id >= ${firstMessageId}::bigint
@@ -63,7 +59,7 @@ function skipSql(shape: PageShape, { campaignId, accountId, firstMessageId }: Pa
   return `case when f.key is null then 'no_address'
     ${shape.hasEarlier ? earlier : ''}
     when not f.subscribed then 'unsubscribed'
-    when ${suppressed.map((each) => `coalesce(${each}, false)`).join(' or ')} then 'suppressed'
+    when ${suppressed} then 'suppressed'
     ${cappedSql(shape)} end`;
 }
 

@@ -7,7 +7,7 @@ import { isCounted, type LimitSettings } from '../../../delivery/ledger/limits/a
 import { type Channel, messageClasses } from '../../../delivery/terms/message.ts';
 import { hasNoPriceSql } from '../../../delivery/ledger/money/prices.ts';
 import { paidBySegmentSql } from '../../../delivery/terms/units.ts';
-import { endedSql } from '../../../delivery/ledger/consent/suppressions.ts';
+import { suppressedSql } from '../../../delivery/ledger/consent/suppressions.ts';
 import { testEvents, testOutcome } from '../../../delivery/ledger/accept/test-messages.ts';
 import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/ledger/consent/unapplied-opt-outs.ts';
 import type { NewRenderedMessage } from '../../../delivery/ledger/accept/new-message.ts';
@@ -104,13 +104,9 @@ interface RecipientState {
   replyTo: string | null;
 }
 
-const suppressedSql = (match: string) => `exists (
-      select 1 from suppressions s where s.account_id = $1 and ${match} and not ${endedSql('s')})`;
-
 const factsSql = `
   select nextval('${MESSAGE_ID_SEQUENCE}') as "messageId", k.id as "contactId", k.address, k.key, k.subscribed,
-    ${suppressedSql('s.address_key = k.key')}
-      or $7 and ${suppressedSql('s.untagged_key = address_without_tag(k.key)')} as suppressed,
+    ${suppressedSql({ account: '$1', key: 'k.key', plusAddresses: '$7' })} as suppressed,
     ${paidBySegmentSql('$6')} and ${hasNoPriceSql('a', 'k.key')} as "hasNoPrice",
     ${unappliedOptOutsSql('b.id', '$6')} as unapplied, b.frequency_cap as cap,
     f.template_id as "templateId", v.id as "versionId",
@@ -140,6 +136,7 @@ export const recipientStatement = defineStatement({
     'boolean: whether to ignore tags such as +news when comparing addresses',
   ],
   shapes: { facts_of_flow_send: {} },
+  version: 2,
   compose: () => factsSql,
 });
 

@@ -1,7 +1,7 @@
 import { type Channel, channelFacts } from '../../../delivery/terms/channels/index.ts';
 import { hasNoPriceSql } from '../../../delivery/ledger/money/prices.ts';
 import { isPaidBySegment } from '../../../delivery/terms/units.ts';
-import { endedSql } from '../../../delivery/ledger/consent/suppressions.ts';
+import { suppressedSql } from '../../../delivery/ledger/consent/suppressions.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { createContactReads, percentileOf } from '../run/contact-reads.ts';
 import { quietUntil, type QuietHours } from '../run/send.ts';
@@ -19,13 +19,12 @@ interface Reachable {
   phone_has_no_price: boolean;
 }
 
-const suppressedSql = (key: string) => `exists (
-  select 1 from suppressions s where s.account_id = c.account_id and s.address_key = ${key} and not ${endedSql('s')})`;
+const isSuppressedSql = (key: string) => suppressedSql({ account: 'c.account_id', key });
 
 async function readReachable(db: Queryable, brandId: number, contactId: number): Promise<Reachable | null> {
   const { rows } = await db.query<Reachable>(
     `select b.quiet_hours, c.email, c.phone, c.email_subscribed, c.phone_subscribed,
-       ${suppressedSql('c.email_key')} as email_suppressed, ${suppressedSql('c.phone')} as phone_suppressed,
+       ${isSuppressedSql('c.email_key')} as email_suppressed, ${isSuppressedSql('c.phone')} as phone_suppressed,
        ${hasNoPriceSql('a', 'c.phone')} as phone_has_no_price
      from contacts c join brands b on b.id = c.brand_id join accounts a on a.id = b.account_id where c.brand_id = $1 and c.id = $2`,
     [brandId, contactId],

@@ -1,4 +1,4 @@
--- Prepared as intend_in_block_2
+-- Prepared as intend_in_block_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Checks batches of a block and writes an intent for each batch.
@@ -73,12 +73,11 @@ with alive as (
     when q.limit_expired then 'expired'
     when q.limit_account_paused then 'account_paused'
     when q.limit_domain_unverified then 'domain_unverified'
-    when (exists (
-      select 1 from suppressions s
-      where s.account_id = m.account_id and s.address_key = m.to_key and s.released_at is null
-        and (s.expires_at is null or s.expires_at > now()))
-      or (settings.plus_addresses and exists (
-        select 1 from suppressions s
+    when ((exists (
+        select true from suppressions s
+        where s.account_id = m.account_id and s.address_key = m.to_key and s.released_at is null
+          and (s.expires_at is null or s.expires_at > now())) or settings.plus_addresses and exists (
+        select true from suppressions s
         where s.account_id = m.account_id and s.untagged_key = address_without_tag(m.to_key) and s.released_at is null
           and (s.expires_at is null or s.expires_at > now())))
       or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)

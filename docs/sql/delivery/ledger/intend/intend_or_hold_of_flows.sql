@@ -1,4 +1,4 @@
--- Prepared as intend_or_hold_of_flows_3
+-- Prepared as intend_or_hold_of_flows_4
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Checks a batch of messages of flows and writes the intent for those that may leave.
@@ -58,12 +58,11 @@ with alive as (
     when q.domain_id is not null and (select d.id from domains d where d.id = q.domain_id) is null then 'domain_deleted'
     when a.sending_paused_at is not null then 'account_paused'
     when (select d.status from domains d where d.id = q.domain_id) <> 'verified' then 'domain_unverified'
-    when (exists (
-      select 1 from suppressions s
-      where s.account_id = m.account_id and s.address_key = m.to_key and s.released_at is null
-        and (s.expires_at is null or s.expires_at > now()))
-      or (settings.plus_addresses and exists (
-        select 1 from suppressions s
+    when ((exists (
+        select true from suppressions s
+        where s.account_id = m.account_id and s.address_key = m.to_key and s.released_at is null
+          and (s.expires_at is null or s.expires_at > now())) or settings.plus_addresses and exists (
+        select true from suppressions s
         where s.account_id = m.account_id and s.untagged_key = address_without_tag(m.to_key) and s.released_at is null
           and (s.expires_at is null or s.expires_at > now())))
       or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)

@@ -33,12 +33,10 @@ with zones as materialized (
 ), judged as (
   select f.id, f.address, f.key, case when f.key is null then 'no_address'
     when not f.subscribed then 'unsubscribed'
-    when coalesce((
-      select true from suppressions s
-      where s.account_id = $5::bigint and s.address_key = f.key
-        and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())
-      limit 1),
-      false) then 'suppressed'
+    when (
+    select true from suppressions s
+    where s.account_id = $5::bigint and s.address_key = f.key and s.released_at is null
+      and (s.expires_at is null or s.expires_at > now()) limit 1) then 'suppressed'
     end as skip, null::timestamptz as local from found f
 ), divided as (
   select j.*, 0::smallint as variant from judged j

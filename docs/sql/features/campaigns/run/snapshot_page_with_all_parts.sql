@@ -43,18 +43,13 @@ with zones as materialized (
       and r.address_hash = removed_recipient_hash($4::bigint, f.key) limit 1)
     then 'duplicate_address'
     when not f.subscribed then 'unsubscribed'
-    when coalesce((
+    when ((
       select true from suppressions s
-      where s.account_id = $5::bigint and s.address_key = f.key
-        and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())
-      limit 1),
-      false)
-    or coalesce((
+      where s.account_id = $5::bigint and s.address_key = f.key and s.released_at is null
+        and (s.expires_at is null or s.expires_at > now()) limit 1) or true and (
       select true from suppressions s
-      where s.account_id = $5::bigint and s.untagged_key = address_without_tag(f.key)
-        and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())
-      limit 1),
-      false) then 'suppressed'
+      where s.account_id = $5::bigint and s.untagged_key = address_without_tag(f.key) and s.released_at is null
+        and (s.expires_at is null or s.expires_at > now()) limit 1)) then 'suppressed'
     when (select count(*) from (
       select 1 from messages o
       where o.brand_id = $1 and o.to_key in (f.email_key, f.phone) and o.id >= (

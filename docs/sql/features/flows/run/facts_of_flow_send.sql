@@ -1,4 +1,4 @@
--- Prepared as facts_of_flow_send
+-- Prepared as facts_of_flow_send_2
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Reads what the message of a step depends on, before it is written.
@@ -13,14 +13,13 @@
 -- $7 boolean: whether to ignore tags such as +news when comparing addresses
 
 select nextval('messages_id_seq') as "messageId", k.id as "contactId", k.address, k.key, k.subscribed,
-  exists (
-  select 1 from suppressions s
-  where s.account_id = $1 and s.address_key = k.key
-    and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now()))
-  or $7 and exists (
-  select 1 from suppressions s
-  where s.account_id = $1 and s.untagged_key = address_without_tag(k.key)
-    and not (s.released_at is not null or coalesce(s.expires_at, 'infinity') <= now())) as suppressed,
+  (exists (
+    select true from suppressions s
+    where s.account_id = $1 and s.address_key = k.key and s.released_at is null
+      and (s.expires_at is null or s.expires_at > now())) or $7 and exists (
+    select true from suppressions s
+    where s.account_id = $1 and s.untagged_key = address_without_tag(k.key) and s.released_at is null
+      and (s.expires_at is null or s.expires_at > now()))) as suppressed,
   $6 = 'sms'
   and (not a.comped and a.kind = 'customer' and case
     when exists (select from prices p where p.tier = a.tier and p.kind = 'sms')
