@@ -13,6 +13,7 @@ import { findDocFaults } from './docs.ts';
 import { findLicenceFaults, type LicensedPackage, type Lock, packagesIn } from './licences.ts';
 import { findMutualFolders, findRoomFaults } from './rooms.ts';
 import { findSqlFaults } from './sql-files.ts';
+import { findSchemaFaults, SCHEMA_FILE } from './schema.ts';
 import { findStatementFaults } from './statements.ts';
 
 interface Outcome {
@@ -143,6 +144,15 @@ async function checkConsoleTypes(): Promise<Outcome> {
   return { passed: faults.length === 0, output: faults.join('\n') };
 }
 
+async function checkSchema(): Promise<Outcome> {
+  const path = join(root, SCHEMA_FILE);
+  const faults = await findSchemaFaults(existsSync(path) ? readFileSync(path, 'utf8') : '');
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
+/** What the database's schema, or the text that shows it, depends on. */
+const ofSchema = /^(?:migrations\/|docs\/schema[.]sql$|test\/ci\/(?:catalogue|schema))/;
+
 function checksOf(files: readonly string[] | null): Check[] {
   // Only a check of everything can see that something is unused.
   const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
@@ -154,6 +164,7 @@ function checksOf(files: readonly string[] | null): Check[] {
   // A fragment may be part of statements of many files, so all statements are composed.
   const statements = { name: 'statements', run: checkStatements };
   const consoleTypes = { name: 'console types', run: checkConsoleTypes };
+  const schema = { name: 'schema', run: checkSchema };
   if (!files) {
     return [
       { name: 'types and lint', run: () => runTool('oxlint', []) },
@@ -166,6 +177,7 @@ function checksOf(files: readonly string[] | null): Check[] {
       licences,
       statements,
       consoleTypes,
+      schema,
     ];
   }
   if (files.length === 0) return [];
@@ -181,6 +193,7 @@ function checksOf(files: readonly string[] | null): Check[] {
   return [
     ...(code.length > 0 ? ofCode : []),
     ...(hasSql ? [statements] : []),
+    ...(files.some((file) => ofSchema.test(file)) ? [schema] : []),
     { name: 'format', run: format },
     comments,
     docs,
