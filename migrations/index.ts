@@ -110,6 +110,7 @@ import * as importWarnings from './0137_import_warnings.ts';
 import * as unreadReports from './0142_unread_reports.ts';
 import * as mailDates from './0143_mail_dates.ts';
 import * as raisedFunds from './0145_raised_funds.ts';
+import * as comments from './0146_comments.ts';
 import * as installedFunctions from './0147_installed_functions.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -226,5 +227,6 @@ export const migrations = [
   unreadReports,
   mailDates,
   raisedFunds,
+  comments,
   installedFunctions,
 ];

@@ -54,8 +54,8 @@ function valueOf({ expression, identity, generated, type }: Column): string {
   if (expression === null) return '';
   const sql = simplified(expression);
   if (generated) return ` generated always as (${sql}) ${generated === 'v' ? 'virtual' : 'stored'}`;
-  // The type of a literal is that of the column.
-  const bare = sql.replace(new RegExp(`(?<=^'(?:[^']|'')*')::${RegExp.escape(simplified(type))}$`), '');
+  const [, literal, cast] = /^('(?:[^']|'')*')::(.+)$/.exec(sql) ?? [];
+  const bare = cast === simplified(type) ? literal : sql;
   return ` default ${bare}`;
 }
 
