@@ -5,8 +5,8 @@
  */
 const typeOnly = ['type-only'];
 
-/** Files of a feature that other features may import. */
-const featureEntrances = '^src/features/[^/]+/(service|schema|events)[.]ts$';
+/** Files of a feature that other features may import. It has `index.ts` instead of `service.ts` if that only re-exports. */
+const featureEntrances = '^src/features/[^/]+/(index|service|schema|events)[.]ts$';
 
 /** One line per feature; imported by roles and the command only. */
 const featureLists = '^src/features/(routes|upkeep|events)[.]ts$';
@@ -135,14 +135,14 @@ export default {
     },
     {
       name: 'features-through-their-entrances',
-      comment: "A feature imports only another feature's service.ts, schema.ts or events.ts.",
+      comment: "A feature imports only another feature's service.ts (or index.ts), schema.ts or events.ts.",
       severity: 'error',
       from: { path: '^src/features/([^/]+)/' },
       to: { path: '^src/features/[^/]+/', pathNot: ['^src/features/$1/', featureEntrances] },
     },
     {
       name: 'features-are-put-together-elsewhere',
-      comment: 'All other folders enter a feature through its service, too.',
+      comment: 'All other folders enter a feature through these files, too.',
       severity: 'error',
       from: { path: '^(src|activities)/', pathNot: ['^src/features/[^/]+/', ...composition] },
       to: { path: '^src/features/', pathNot: [featureEntrances, featureLists] },
@@ -157,7 +157,10 @@ export default {
       name: 'models-below-services',
       severity: 'error',
       from: { path: '^src/.*/model[.]ts$' },
-      to: { path: '^src/.*/(routes|service|presenter)[.]ts$', dependencyTypesNot: typeOnly },
+      to: {
+        path: ['^src/.*/(routes|service|presenter)[.]ts$', '^src/features/[^/]+/index[.]ts$'],
+        dependencyTypesNot: typeOnly,
+      },
     },
     {
       name: 'services-below-routes',

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { systemSender } from '../src/delivery/terms/sender-identity.ts';
-import { createPaymentService, createTopUpRun } from '../src/features/wallet/service.ts';
+import { createPaymentService, createTopUpRun } from '../src/features/wallet/index.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';

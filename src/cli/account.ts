@@ -3,7 +3,7 @@ import { accountTiers } from '../delivery/ledger/limits/tiers.ts';
 import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
-import type { TopUpSettings } from '../features/wallet/service.ts';
+import type { TopUpSettings } from '../features/wallet/index.ts';
 import type { CarillonCommand } from './command.ts';
 import {
   changeAccount,
@@ -167,7 +167,7 @@ async function setTopUps(
     paymentMethod: options.paymentMethod,
   };
   if (Object.values(given).every((value) => value === undefined)) return;
-  const { setTopUps: set } = await import('../features/wallet/service.ts');
+  const { setTopUps: set } = await import('../features/wallet/index.ts');
   await set(trx, accountId, given, actor);
 }
 

@@ -1,10 +1,10 @@
-import type { OperatorFlow, OperatorFlowView } from '../features/flows/service.ts';
+import type { OperatorFlow, OperatorFlowView } from '../features/flows/index.ts';
 import type { CarillonCommand } from './command.ts';
 import { changeAccount, fieldLines, ofRow, print, withDatabase, type Field } from './context.ts';
 import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const approvals = () => import('../features/flows/service.ts');
+const approvals = () => import('../features/flows/index.ts');
 
 /** `carillon flow list | show | approve | reject` */
 export function addFlowCommands(program: CarillonCommand): void {

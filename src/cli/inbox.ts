@@ -1,10 +1,10 @@
-import type { ListedInbox } from '../features/inbox/service.ts';
+import type { ListedInbox } from '../features/inbox/index.ts';
 import type { CarillonCommand } from './command.ts';
 import { changeAccount, fieldLines, ofAccount, operatorName, print, withDatabase } from './context.ts';
 import { id } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const inboxes = () => import('../features/inbox/service.ts');
+const inboxes = () => import('../features/inbox/index.ts');
 
 const ENABLE_HELP = `
 Its users and API keys can then create inboxes with POST /v1/my/inboxes. The role mail

@@ -1,4 +1,4 @@
-import type { ListedGrant } from '../features/oauth/service.ts';
+import type { ListedGrant } from '../features/oauth/index.ts';
 import { LocalError } from '../local/machine/local-error.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
@@ -7,7 +7,7 @@ import { requireUserId } from './user.ts';
 import { email, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const oauth = () => import('../features/oauth/service.ts');
+const oauth = () => import('../features/oauth/index.ts');
 
 const FIRST_PAGE = { number: 1, limit: 1_000, offset: 0, after: null };
 

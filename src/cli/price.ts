@@ -1,13 +1,13 @@
 import { Argument } from 'commander';
 import { accountTiers } from '../delivery/ledger/limits/tiers.ts';
-import type { Price, PriceKey } from '../features/wallet/service.ts';
+import type { Price, PriceKey } from '../features/wallet/index.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
 import { operatorName, print, withDatabase } from './context.ts';
 import { countryCode, millicentsOrNone } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const wallets = () => import('../features/wallet/service.ts');
+const wallets = () => import('../features/wallet/index.ts');
 
 const kinds: PriceKey['kind'][] = ['email', 'sms', 'validation'];
 

@@ -1,4 +1,4 @@
-import type { Booking, Wallet } from '../features/wallet/service.ts';
+import type { Booking, Wallet } from '../features/wallet/index.ts';
 import type { CarillonCommand } from './command.ts';
 import {
   changeAccount,
@@ -12,7 +12,7 @@ import {
 import { id, positiveMillicents, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const wallets = () => import('../features/wallet/service.ts');
+const wallets = () => import('../features/wallet/index.ts');
 
 /** `carillon wallet credit | debit | show` */
 export function addWalletCommands(program: CarillonCommand): void {

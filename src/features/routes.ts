@@ -32,7 +32,7 @@ import type { TrackedEventConsumer } from './contact-events/service.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createFlowRoutes, createTemplateOwners } from './flows/routes.ts';
-import { createFlowDraftForm } from './flows/service.ts';
+import { createFlowDraftForm } from './flows/index.ts';
 import { createInboxRoutes } from './inbox/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createExportRoutes } from './exports/routes.ts';

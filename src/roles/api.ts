@@ -4,7 +4,7 @@ import { requireSettings, type Config } from '../config.ts';
 import { createContentEngine } from '../delivery/content/templates/engine.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { createHtmlSanitizer } from '../features/inbox/conversations/html/sanitizer.ts';
-import { findGrantCaller } from '../features/oauth/service.ts';
+import { findGrantCaller } from '../features/oauth/index.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createPasswordChecks } from '../features/users/service.ts';

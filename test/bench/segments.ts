@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { compileFilters } from '../../src/features/segments/service.ts';
+import { compileFilters } from '../../src/features/segments/index.ts';
 import { openHeavyReads } from '../../src/platform/processes/heavy-reads.ts';
 import { eventually } from '../support/eventually.ts';
 import { percentile, rounded } from './machine.ts';

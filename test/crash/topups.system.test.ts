@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type pg from 'pg';
-import { setTopUps } from '../../src/features/wallet/service.ts';
+import { setTopUps } from '../../src/features/wallet/index.ts';
 import { startDueTopUps } from '../../src/features/wallet/top-ups.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { topUpSignals, topUpWorkflowId } from '../../workflows/topups/contract.ts';

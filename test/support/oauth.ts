@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import pino from 'pino';
 import { createOauthServer, type OauthServer } from '../../src/features/oauth/routes.ts';
-import { createGrant } from '../../src/features/oauth/service.ts';
+import { createGrant } from '../../src/features/oauth/index.ts';
 import { createFindCookieSession } from '../../src/platform/auth/cookie-session.ts';
 import type { McpScope } from '../../src/platform/auth/grant-caller.ts';
 import { createOwnOrigin } from '../../src/platform/auth/own-origin.ts';

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
-import { createTopUpRun } from '../../src/features/wallet/service.ts';
+import { createTopUpRun } from '../../src/features/wallet/index.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';
 import {
   runTopUpType,

@@ -2,7 +2,7 @@
 import { withoutRefused } from '../../platform/db/refused-data.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ConsentDeps, deleteContacts, lockConsent, unsubscribeContacts } from '../contacts/service.ts';
-import { deleteConversations, lockInboxesOfConversations } from '../inbox/service.ts';
+import { deleteConversations, lockInboxesOfConversations } from '../inbox/index.ts';
 import { addToLists, removeFromList } from '../lists/service.ts';
 import type { BulkActionRow } from './model.ts';
 import type { StoredKind } from './schema.ts';

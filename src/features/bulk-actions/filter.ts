@@ -10,7 +10,7 @@ import {
   compileConditions,
   expandFilters,
   referenceProblems,
-} from '../segments/service.ts';
+} from '../segments/index.ts';
 import type { BulkFilter, CreateBulkActionBody } from './schema.ts';
 
 /** What a filter named when its action was created. Later changes of the segments do not matter. */

@@ -1,7 +1,7 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { ConversationFilter } from '../inbox/service.ts';
+import type { ConversationFilter } from '../inbox/index.ts';
 import type { PinnedFilter } from './filter.ts';
 import type { BulkActionError, BulkActionKind, BulkActionStatus, BulkFilter, StoredKind } from './schema.ts';
 

@@ -6,7 +6,7 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isStatementTimeout } from '../../platform/db/statement-limit.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import { cancelMessagesTo, type ConsentDeps, removalsWaiting } from '../contacts/service.ts';
-import { scanConversations } from '../inbox/service.ts';
+import { scanConversations } from '../inbox/index.ts';
 import { changePage, kinds, scopeOf } from './change.ts';
 import { ListDeleted, scanFilter } from './filter.ts';
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { listContactsQuery } from '../contacts/schema.ts';
-import { conversationFilter } from '../inbox/service.ts';
+import { conversationFilter } from '../inbox/index.ts';
 import { previewBody } from '../segments/schema.ts';
 
 export const bulkActionKinds = ['delete', 'add_to_list', 'remove_from_list', 'unsubscribe'] as const;

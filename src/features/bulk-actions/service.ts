@@ -5,7 +5,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { forgetInFilters, namedIn } from '../contacts/service.ts';
 import { pinFilter } from './filter.ts';
-import { lastConversationId } from '../inbox/service.ts';
+import { lastConversationId } from '../inbox/index.ts';
 import {
   type ActionSubject,
   type BulkActionRow,

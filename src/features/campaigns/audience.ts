@@ -12,7 +12,7 @@ import {
   namesCampaign,
   readsEvents,
   referenceProblems,
-} from '../segments/service.ts';
+} from '../segments/index.ts';
 import { type CampaignRow, isPinned, type NamedAudience, type PinnedAudience } from './model.ts';
 
 /** SQL: a condition over the contacts `c`, which follows `where c.brand_id = …`. */

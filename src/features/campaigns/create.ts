@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { invalid } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Filter } from '../segments/service.ts';
+import type { Filter } from '../segments/index.ts';
 import { copiedName, copyTemplate } from '../templates/service.ts';
 import { applyChanges } from './apply.ts';
 import { type CheckDeps, type Prepared, requireCampaigns } from './checks.ts';

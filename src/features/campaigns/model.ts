@@ -5,7 +5,7 @@ import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { changedValues, RAISE_REVISION } from '../../platform/db/revisions.ts';
-import type { ClosedSegments } from '../segments/service.ts';
+import type { ClosedSegments } from '../segments/index.ts';
 import type { CampaignOptions } from './options.ts';
 
 export const campaignStatuses = ['draft', 'active', 'paused', 'completed'] as const;

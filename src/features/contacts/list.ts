@@ -13,7 +13,7 @@ import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
 import { type HeavyReads, HEAVY_READ_MS, READS_OF_CONTACTS } from '../../platform/processes/heavy-reads.ts';
 import { countOf } from '../lists/service.ts';
-import { segmentCondition } from '../segments/service.ts';
+import { segmentCondition } from '../segments/index.ts';
 import { type ContactRow, contactRowsSql, contactSuppressedSql } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact, ListContactsQuery } from './schema.ts';

@@ -1,7 +1,7 @@
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { segmentCondition, type SqlCondition } from '../segments/service.ts';
+import { segmentCondition, type SqlCondition } from '../segments/index.ts';
 import { type ContactFilters, conditionsOf } from './list.ts';
 
 /** Whose contacts, and the time at which the periods of a segment end. */

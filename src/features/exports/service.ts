@@ -7,7 +7,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { Blob, BlobStore } from '../../platform/storage/blob-store.ts';
 import { requireLists } from '../lists/service.ts';
-import { segmentCondition } from '../segments/service.ts';
+import { segmentCondition } from '../segments/index.ts';
 import { namedIn } from '../contacts/service.ts';
 import {
   cancel,

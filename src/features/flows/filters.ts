@@ -16,7 +16,7 @@ import {
   type Problem,
   type SimulatedChanges,
   unrenderedProblems,
-} from '../segments/service.ts';
+} from '../segments/index.ts';
 import { answersSql } from './steps/index.ts';
 
 type Data = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** Gives the new steps of a request their ids, and replaces the refs by which its steps name each other. */
-import { withStepIds } from '../segments/service.ts';
+import { withStepIds } from '../segments/index.ts';
 import { type InputStep, inputsOf } from './read-steps.ts';
 import { mapBranches, referencesOf } from './steps/index.ts';
 

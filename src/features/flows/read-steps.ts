@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isFull, type ValidationErrors } from '../../errors.ts';
 import { nearestName } from '../../platform/input/nearest-name.ts';
 import { parseWith } from '../../platform/input/validation.ts';
-import type { StepName } from '../segments/service.ts';
+import type { StepName } from '../segments/index.ts';
 import { flowFilterProblems } from './filters.ts';
 import { branchPath, fieldPath, stepPath } from './paths.ts';
 import {

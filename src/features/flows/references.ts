@@ -2,7 +2,7 @@
 import type { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { referenceProblems } from '../segments/service.ts';
+import { referenceProblems } from '../segments/index.ts';
 import type { FlowRow } from './model.ts';
 import { fieldPath } from './paths.ts';
 import { referencesOf } from './steps/index.ts';

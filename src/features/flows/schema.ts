@@ -5,7 +5,7 @@ import { idParam, MAX_ID, summaryQuery, wholeListQuery } from '../../platform/db
 import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { eventName } from '../contact-events/schema.ts';
-import { filterShape } from '../segments/service.ts';
+import { filterShape } from '../segments/index.ts';
 import type { Twins } from '../../platform/input/read-only.ts';
 import { contentTwin, templateResource, templateSummary } from '../templates/schema.ts';
 import { flowFilterProblems } from './filters.ts';

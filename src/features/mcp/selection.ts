@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { notFound } from '../../errors.ts';
 import type { GrantCaller, GrantedAccount, GrantSelection } from '../../platform/auth/grant-caller.ts';
-import { selectForGrant } from '../oauth/service.ts';
+import { selectForGrant } from '../oauth/index.ts';
 import { parseArguments } from './requests.ts';
 
 /** The account and brand that calls use unless they name a brand. */

@@ -16,7 +16,7 @@ import {
   listGrants,
   removeAccountFromGrants,
   revokeGrant,
-} from './service.ts';
+} from './grant-list.ts';
 
 const PATH = '/v1/my/mcp_grants';
 const tag = 'MCP';

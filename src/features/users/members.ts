@@ -3,7 +3,7 @@ import { notFound } from '../../errors.ts';
 import type { AccountTenant, Role } from '../../platform/auth/tenant.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { removeAccountFromGrants } from '../oauth/service.ts';
+import { removeAccountFromGrants } from '../oauth/index.ts';
 import {
   type Caller,
   findRole,

@@ -1,6 +1,6 @@
 import { notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { revokeGrantsOfUser } from '../oauth/service.ts';
+import { revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSessions } from '../sessions/service.ts';
 
 /** Changes of a user's password and use of its links wait for each other. Lock the user before any other row. */

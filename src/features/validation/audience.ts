@@ -9,7 +9,7 @@ import {
   compileConditions,
   expandFilters,
   loadConditions,
-} from '../segments/service.ts';
+} from '../segments/index.ts';
 import type { AudienceBody, AudienceKind } from './schema.ts';
 
 /** An audience in its stored form: its kind and its distinct ids, ascending. */

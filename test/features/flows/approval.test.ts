@@ -1,6 +1,6 @@
 // A flow runs exactly the version that the operator approved, and each visible change needs a new approval.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { decideFlow, showFlowForOperator } from '../../../src/features/flows/service.ts';
+import { decideFlow, showFlowForOperator } from '../../../src/features/flows/index.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { prepareSender } from '../../support/campaign-requests.ts';

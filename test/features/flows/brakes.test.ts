@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { brakeFlows } from '../../../src/features/flows/brakes.ts';
 import { foldFlowCounts } from '../../../src/features/flows/counts.ts';
-import { resumeFlow } from '../../../src/features/flows/service.ts';
+import { resumeFlow } from '../../../src/features/flows/index.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -7,7 +7,7 @@ import {
   flowMatches,
   type StepOutput,
 } from '../../../src/features/flows/filters.ts';
-import { compileFilters } from '../../../src/features/segments/service.ts';
+import { compileFilters } from '../../../src/features/segments/index.ts';
 import { insertContacts } from '../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';

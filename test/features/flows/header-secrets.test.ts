@@ -1,7 +1,7 @@
 // Values of headers of webhook steps are stored sealed, shown masked everywhere, and sent to the host they were given for.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { showFlowForOperator } from '../../../src/features/flows/service.ts';
+import { showFlowForOperator } from '../../../src/features/flows/index.ts';
 import { advanceRun } from '../../../src/features/flows/run/advance.ts';
 import { createCallTurns } from '../../../src/features/flows/run/call-turns.ts';
 import { createFlowDraftForm } from '../../../src/features/flows/draft-form.ts';

@@ -5,7 +5,7 @@ import { createConfirmations } from '../../../src/features/mcp/confirmations.ts'
 import { toAppError } from '../../../src/platform/http/middlewares/errors.ts';
 import { createEndpoint } from '../../../src/features/mcp/endpoint.ts';
 import { createTools } from '../../../src/features/mcp/tools.ts';
-import { findGrantCaller } from '../../../src/features/oauth/service.ts';
+import { findGrantCaller } from '../../../src/features/oauth/index.ts';
 import { createOwnOrigin } from '../../../src/platform/auth/own-origin.ts';
 import { createInnerRequests } from '../../../src/platform/http/inner-requests.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';

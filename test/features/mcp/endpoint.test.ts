@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
 import type { McpScope } from '../../../src/platform/auth/grant-caller.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { revokeGrant } from '../../../src/features/oauth/service.ts';
+import { revokeGrant } from '../../../src/features/oauth/index.ts';
 import { startTestApi, type TestApi, type TestRequest } from '../../support/api.ts';
 import { insertGrant } from '../../support/grants.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readResource } from '../../../src/features/oauth/resources.ts';
-import { findGrantCaller } from '../../../src/features/oauth/service.ts';
+import { findGrantCaller } from '../../../src/features/oauth/index.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import type { Changes } from '../../support/assistant.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { type ClientDocuments, createClientDocuments } from '../../../src/features/oauth/client-documents.ts';
 import { createProviders } from '../../../src/features/oauth/providers.ts';
-import { createGrant } from '../../../src/features/oauth/service.ts';
+import { createGrant } from '../../../src/features/oauth/index.ts';
 import { requestTokens } from '../../../src/features/oauth/token-requests.ts';
 import { withSurroundings } from '../../../src/features/oauth/surroundings.ts';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';

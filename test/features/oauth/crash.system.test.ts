@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { claimPorts } from '../../../src/local/machine/ports.ts';
-import { findGrantCaller } from '../../../src/features/oauth/service.ts';
+import { findGrantCaller } from '../../../src/features/oauth/index.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { type OauthClient, startClient } from '../../support/oauth.ts';

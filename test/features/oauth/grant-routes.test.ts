@@ -1,6 +1,6 @@
 // Users see and end their own grants, owners those of their account; passwords and removals end grants, too.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { findGrantCaller } from '../../../src/features/oauth/service.ts';
+import { findGrantCaller } from '../../../src/features/oauth/index.ts';
 import { addMember } from '../../../src/features/users/service.ts';
 import type { GrantSelection } from '../../../src/platform/auth/grant-caller.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';

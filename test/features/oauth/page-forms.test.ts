@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { countGrants } from '../../../src/features/oauth/service.ts';
+import { countGrants } from '../../../src/features/oauth/index.ts';
 import { setPassword } from '../../../src/features/users/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { listGrants } from '../../../src/features/oauth/service.ts';
+import { listGrants } from '../../../src/features/oauth/index.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { launchChromium } from '../../support/chromium.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,6 +1,6 @@
 // The pages sign users in under the limits of the API, and grant only what the user has ticked and may use.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { listGrants } from '../../../src/features/oauth/service.ts';
+import { listGrants } from '../../../src/features/oauth/index.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { type Assistant, createAssistant } from '../../support/assistant.ts';
 import { createPageVisitor, type PageVisitor } from '../../support/oauth-pages.ts';

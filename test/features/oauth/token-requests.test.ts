@@ -1,6 +1,6 @@
 // Proves that a code or refresh token works once, that a lost answer can be asked for again, and that a copy ends the grant.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { findGrantCaller } from '../../../src/features/oauth/service.ts';
+import { findGrantCaller } from '../../../src/features/oauth/index.ts';
 import { startTestApi, type TestApi, type TestResponse } from '../../support/api.ts';
 import { type OauthClient, startClient } from '../../support/oauth.ts';
 

@@ -102,7 +102,7 @@ describe('a segment', () => {
   });
 
   it('finds equal addresses by their index', async () => {
-    const { compileFilters } = await import('../../../src/features/segments/service.ts');
+    const { compileFilters } = await import('../../../src/features/segments/index.ts');
     for (const [name, value, column] of [
       ['email', 'Ex.Y@b.test', 'email_key'],
       ['phone', '+1 (415) 555-0123', 'phone'],

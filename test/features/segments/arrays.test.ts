@@ -1,6 +1,6 @@
 // Arrays in data are found by their elements and as a whole, and keys with a dot by their name, in SQL and in memory.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { constantOf, fold, parseFilters } from '../../../src/features/segments/service.ts';
+import { constantOf, fold, parseFilters } from '../../../src/features/segments/index.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 
 let api: TestApi;

@@ -6,7 +6,7 @@ import {
   loadConditions,
   matches,
   type ContactInMemory,
-} from '../../../src/features/segments/service.ts';
+} from '../../../src/features/segments/index.ts';
 import { parseEmailAddress } from '../../../src/delivery/terms/addresses/email.ts';
 import { explainMatch } from '../../../src/features/segments/explain.ts';
 import type { Filter } from '../../../src/features/segments/parse.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { listOperatorChanges, setAccount } from '../../../src/features/accounts/service.ts';
-import { createTopUpRun, setTopUps, type TopUpRun } from '../../../src/features/wallet/service.ts';
+import { createTopUpRun, setTopUps, type TopUpRun } from '../../../src/features/wallet/index.ts';
 import { failTopUp, takeDispute, takePayment } from '../../../src/features/wallet/settle.ts';
 import { startDueTopUps } from '../../../src/features/wallet/top-ups.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';

@@ -6,7 +6,7 @@ import { listOperatorChanges, setAccount } from '../../../src/features/accounts/
 import { checkMoney } from '../../../src/features/wallet/check.ts';
 import { postMonths } from '../../../src/features/wallet/months.ts';
 import { notifyOwners } from '../../../src/features/wallet/notices.ts';
-import { book, listPrices, setPrice, showWallet } from '../../../src/features/wallet/service.ts';
+import { book, listPrices, setPrice, showWallet } from '../../../src/features/wallet/index.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { HousekeepingTask } from '../../../src/platform/housekeeping/task.ts';
 import { createTestTenant, startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';

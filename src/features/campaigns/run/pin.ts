@@ -1,7 +1,7 @@
 /** Handles audiences that were pinned by earlier versions, or name lists or segments that have been deleted. */
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { closeFilters, type NamedByFilters } from '../../segments/service.ts';
+import { closeFilters, type NamedByFilters } from '../../segments/index.ts';
 import { filterSetsOf, pinAudience } from '../audience.ts';
 import { type CampaignRow, type CampaignStop, isPinned, type NamedAudience } from '../model.ts';
 import { lockCampaign, lockCampaignRow, pauseCampaign } from '../transitions.ts';

@@ -9,7 +9,7 @@ import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts
 import type { Waker } from '../../../platform/db/wake.ts';
 import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
 import type { HeavyReads } from '../../../platform/processes/heavy-reads.ts';
-import { segmentCondition } from '../../segments/service.ts';
+import { segmentCondition } from '../../segments/index.ts';
 import { type AudienceTask, confirmTask, nextTask } from './audience-state.ts';
 import { activeContacts, forgetCandidates, notedCandidates, partsOf } from './candidates.ts';
 import { addMatches, ENTRIES_CHANNEL } from './entries.ts';

@@ -1,6 +1,6 @@
 /** Contacts that may have begun or ceased to match the segment of a flow since they were last compared. */
 import { exactTime, type Queryable } from '../../../platform/db/queryable.ts';
-import { type Condition, loadConditions } from '../../segments/service.ts';
+import { type Condition, loadConditions } from '../../segments/index.ts';
 import type { AudienceFlow } from './audience-state.ts';
 
 /** Number of contacts compared by one statement. */

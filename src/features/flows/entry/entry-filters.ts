@@ -7,7 +7,7 @@ import {
   fold,
   loadConditions,
   parseFilters,
-} from '../../segments/service.ts';
+} from '../../segments/index.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** Remembers in `flow_segment_members` which contacts match the segment of a flow. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { isStatementTimeout } from '../../../platform/db/statement-limit.ts';
-import { segmentCondition } from '../../segments/service.ts';
+import { segmentCondition } from '../../segments/index.ts';
 import type { FlowRow } from '../model.ts';
 
 /**

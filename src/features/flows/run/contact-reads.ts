@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { timeIn } from '../../../platform/input/times.ts';
-import { isPresent, keysOfName, valueAt } from '../../segments/service.ts';
+import { isPresent, keysOfName, valueAt } from '../../segments/index.ts';
 import { type FilterScope, flowMatches } from '../filters.ts';
 import type { RunContext, Unreadable } from './interpreter.ts';
 import { contactTimezone } from './times.ts';

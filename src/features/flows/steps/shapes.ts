@@ -1,7 +1,7 @@
 /** What the shapes of several types of steps share. */
 import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
-import { filterShape, STEP_REF } from '../../segments/service.ts';
+import { filterShape, STEP_REF } from '../../segments/index.ts';
 
 /** The longest wait, in seconds: 366 days. */
 export const MAX_WAIT_SECONDS = 31_622_400;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Channel } from '../../../delivery/terms/message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';
-import type { StepName } from '../../segments/service.ts';
+import type { StepName } from '../../segments/index.ts';
 import type { ListedTemplateRow } from '../../templates/service.ts';
 import type { StepOutput } from '../filters.ts';
 import type { Move, RunWait, StepResult, RunContext } from '../run/interpreter.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { describeAs } from '../../../platform/openapi/describe-as.ts';
 import { shapeOf } from '../../../platform/input/times.ts';
 import { isTimeZone } from '../../../platform/input/time-zones.ts';
-import { keysOfName, timeColumns } from '../../segments/service.ts';
+import { keysOfName, timeColumns } from '../../segments/index.ts';
 import type { Move, RunContext, Unreadable } from '../run/interpreter.ts';
 import { isLocalTime, nextLocalTime } from '../run/times.ts';
 import { MAX_WAIT_SECONDS, presentedFields, seconds, stepShape } from './shapes.ts';

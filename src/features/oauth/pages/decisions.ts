@@ -8,8 +8,9 @@ import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts
 import type { RawResult } from '../../../platform/http/route.ts';
 import { findOwnAccounts } from '../../sessions/service.ts';
 import { getUser } from '../../users/service.ts';
+import { findHeldScopes } from '../grant-list.ts';
+import { createGrant } from '../grants.ts';
 import type { Interactions } from '../interactions.ts';
-import { createGrant, findHeldScopes } from '../service.ts';
 import { READING_MS } from './allow-script.ts';
 import { type Choice, choicesOf } from './choices.ts';
 import { confirmPage } from './confirm.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { releaseDomainPage } from '../../../../src/delivery/ledger/release/release-domain.ts';
 import { rerouteBlocks } from '../../../../src/delivery/sender/failover/reroute-blocks.ts';
 import { resumeSending, setAccount } from '../../../../src/features/accounts/service.ts';
-import { book } from '../../../../src/features/wallet/service.ts';
+import { book } from '../../../../src/features/wallet/index.ts';
 import { inTransaction, type Queryable } from '../../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';

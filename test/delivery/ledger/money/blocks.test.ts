@@ -20,7 +20,7 @@ import {
   whyUnsendable,
 } from '../../../../src/features/campaigns/run/unsendable-blocks.ts';
 import { setAccount } from '../../../../src/features/accounts/service.ts';
-import { book } from '../../../../src/features/wallet/service.ts';
+import { book } from '../../../../src/features/wallet/index.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { blocksOf, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';

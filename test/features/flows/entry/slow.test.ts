@@ -5,7 +5,7 @@ import { addEntries } from '../../../../src/features/flows/entry/entries.ts';
 import { startFlowEntries } from '../../../../src/features/flows/entry/loop.ts';
 import { judgePage } from '../../../../src/features/flows/entry/pages.ts';
 import { createFlowScheduler } from '../../../../src/features/flows/entry/flow-scheduler.ts';
-import { compileFilters } from '../../../../src/features/segments/service.ts';
+import { compileFilters } from '../../../../src/features/segments/index.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { countsOf, entriesOf, insertActiveFlow, runsOf } from '../../../support/flow-entries.ts';

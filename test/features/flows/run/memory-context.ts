@@ -18,7 +18,7 @@ import {
   fold,
   matches,
   parseFilters,
-} from '../../../../src/features/segments/service.ts';
+} from '../../../../src/features/segments/index.ts';
 import type { ReferenceStep } from './reference.ts';
 import { percentileIn, quietEnd, type Scenario } from './random-flows.ts';
 
