@@ -1,10 +1,10 @@
-import type { ModelObject } from 'objection';
+import { fn, type ModelObject, raw } from 'objection';
 import type { Channel } from '../../delivery/terms/message.ts';
 import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { changedValues, RAISE_REVISION } from '../../platform/db/revisions.ts';
+import { changedValues, raisedRevision } from '../../platform/db/revisions.ts';
 import type { ClosedSegments } from '../segments/index.ts';
 import type { CampaignOptions } from './options.ts';
 
@@ -95,6 +95,15 @@ export function isPinned(audience: NamedAudience | null): audience is PinnedAudi
 
 export class CampaignModel extends TenantModel {
   static override readonly tableName = 'campaigns';
+  static override readonly jsonColumns = [
+    'data',
+    'options',
+    'trigger_data',
+    'trigger_filters',
+    'audience',
+    'tracking',
+    'stop',
+  ];
   static override readonly columns = [
     'id',
     'account_id',
@@ -196,35 +205,45 @@ export class CampaignModel extends TenantModel {
   declare finished_at: Date | null;
   declare engine_expected_by: Date | null;
   declare revision: number;
+  declare removed_at: Date | null;
   declare created_at: Date;
   declare updated_at: Date;
 }
 
-export type CampaignRow = ModelObject<CampaignModel>;
+export type CampaignRow = Omit<ModelObject<CampaignModel>, 'removed_at'>;
 
 export const CAMPAIGN_COLUMNS = CampaignModel.columns.join(', ');
 
 /** For the workflow and operators, which work across tenants. @returns null if there is none */
 export async function findCampaignById(db: Queryable, id: number): Promise<CampaignRow | null> {
-  const { rows } = await db.query<CampaignRow>(
-    `select ${CAMPAIGN_COLUMNS} from campaigns where id = $1 and removed_at is null`,
-    [id],
-  );
-  return rows[0] ?? null;
+  const [row] = await CampaignModel.on(db)
+    .where('id', id)
+    .whereNull('removed_at')
+    .select(CampaignModel.columns);
+  return row ?? null;
 }
 
 /** @returns null if the brand has no such campaign */
 export async function findCampaign(
   db: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   id: number,
 ): Promise<CampaignRow | null> {
-  const { rows } = await db.query<CampaignRow>(
-    `select ${CAMPAIGN_COLUMNS} from campaigns
-     where id = $3 and account_id = $1 and brand_id = $2 and removed_at is null`,
-    [accountId, brandId, id],
-  );
-  return rows[0] ?? null;
+  const [row] = await CampaignModel.ofBrand(db, scope)
+    .where('id', id)
+    .whereNull('removed_at')
+    .select(CampaignModel.columns);
+  return row ?? null;
+}
+
+/** Reads and locks the row of a campaign. @returns null if there is none */
+export async function lockCampaignRow(trx: Queryable, id: number): Promise<CampaignRow | null> {
+  const [row] = await CampaignModel.on(trx)
+    .where('id', id)
+    .whereNull('removed_at')
+    .forUpdate()
+    .select(CampaignModel.columns);
+  return row ?? null;
 }
 
 /** The columns that a client sets. */
@@ -247,18 +266,6 @@ export type CampaignValues = Partial<
   >
 >;
 
-const jsonNames: readonly string[] = ['data', 'options', 'trigger_data', 'trigger_filters', 'audience'];
-
-function assigned(values: CampaignValues): { names: string[]; values: unknown[] } {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return {
-    names: given.map(([name]) => name),
-    values: given.map(([name, value]) =>
-      value !== null && jsonNames.includes(name) ? JSON.stringify(value) : value,
-    ),
-  };
-}
-
 /** Only drafts count: others cannot be deleted. */
 const BOUND: AccountBound = {
   ...{
@@ -276,14 +283,11 @@ export async function insertCampaign(
   scope: BrandScope,
   values: CampaignValues & Pick<CampaignRow, 'name' | 'channel'>,
 ): Promise<CampaignRow> {
-  const given = assigned(values);
-  const { rows } = await trx.query<CampaignRow>(
-    `insert into campaigns (account_id, brand_id, ${given.names.join(', ')})
-     values ($1, $2, ${given.names.map((_, index) => `$${index + 3}`).join(', ')}) returning ${CAMPAIGN_COLUMNS}`,
-    [scope.accountId, scope.brandId, ...given.values],
-  );
+  const row = await CampaignModel.on(trx)
+    .insert({ ...values, account_id: scope.accountId, brand_id: scope.brandId })
+    .returning(CampaignModel.columns);
   await requireWithinBound(trx, scope, BOUND, 'added');
-  return rows[0] as CampaignRow;
+  return row;
 }
 
 /** Changes a locked campaign, unless the values are its own. */
@@ -294,13 +298,40 @@ export async function updateCampaign(
 ): Promise<CampaignRow> {
   const changes = changedValues(row, values);
   if (!changes) return row;
-  const given = assigned(changes);
-  const set = given.names.map((name, index) => `${name} = $${index + 2}, `).join('');
-  const { rows } = await trx.query<CampaignRow>(
-    `update campaigns set ${set} ${RAISE_REVISION}, updated_at = now() where id = $1 returning ${CAMPAIGN_COLUMNS}`,
-    [row.id, ...given.values],
-  );
-  return rows[0] as CampaignRow;
+  const [changed] = await CampaignModel.ofBrand(trx, { accountId: row.account_id, brandId: row.brand_id })
+    .where('id', row.id)
+    .patch({ ...changes, ...raisedRevision(), updated_at: fn.now() })
+    .returning(CampaignModel.columns);
+  return changed as CampaignRow;
+}
+
+/** Stores the audience of a locked campaign in another form. */
+export async function storeAudience(trx: Queryable, id: number, audience: PinnedAudience): Promise<void> {
+  await CampaignModel.on(trx).where('id', id).patch({ audience });
+}
+
+/** Stores the variant that won the A/B test of a locked campaign. */
+export async function storeWinner(trx: Queryable, id: number, winner: number): Promise<void> {
+  await CampaignModel.on(trx).where('id', id).patch({ winner });
+}
+
+/** Ends a locked campaign. @param asOf when it ended, unless a cancellation has ended it before */
+export async function endCampaign(
+  trx: Queryable,
+  id: number,
+  outcome: CampaignOutcome,
+  asOf: Date,
+): Promise<void> {
+  await CampaignModel.on(trx)
+    .where('id', id)
+    .patch({
+      ...{ status: 'completed', phase: 'done', outcome },
+      ...{
+        finished_at: raw('coalesce(finished_at, ?)', [asOf]),
+        engine_expected_by: null,
+        updated_at: fn.now(),
+      },
+    });
 }
 
 /** Hides a locked draft with its templates. Housekeeping removes the rows. */

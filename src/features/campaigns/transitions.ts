@@ -4,7 +4,13 @@ import { lockCampaignForChange } from '../../delivery/ledger/ownership/campaign-
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { defineTransitions } from '../../platform/db/transitions.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
-import { CAMPAIGN_COLUMNS, type CampaignPhase, type CampaignRow, type CampaignStop } from './model.ts';
+import {
+  CAMPAIGN_COLUMNS,
+  type CampaignPhase,
+  type CampaignRow,
+  type CampaignStop,
+  lockCampaignRow,
+} from './model.ts';
 import { campaignWake } from './workflow.ts';
 
 /** The actions on a campaign. `docs/campaigns.md` has the same table. */
@@ -59,15 +65,6 @@ type Campaign = Pick<CampaignRow, 'id'>;
 export interface At {
   /** The time of the change; now if left out. */
   asOf?: Date;
-}
-
-/** Reads and locks the row of a campaign. @returns null if there is none */
-export async function lockCampaignRow(trx: Queryable, id: number): Promise<CampaignRow | null> {
-  const { rows } = await trx.query<CampaignRow>(
-    `select ${CAMPAIGN_COLUMNS} from campaigns where id = $1 and removed_at is null for update`,
-    [id],
-  );
-  return rows[0] ?? null;
 }
 
 const hasRecipients = (phase: CampaignPhase) => phase !== 'draft' && phase !== 'waiting';

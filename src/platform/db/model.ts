@@ -19,14 +19,15 @@ type ClassOf<M extends TenantModel> = Constructor<M> & Pick<typeof TenantModel, 
 /**
  * A table whose rows belong to an account: it has a bigint `id`, an `account_id` and usually a `brand_id`.
  *
- * Models read and write single rows of a resource. Statements that are hot or set-based are written in SQL.
+ * Models read and write single rows of a resource. Statements that are hot or set-based, join or compute are written in
+ * SQL. So is `on conflict do nothing`: if nothing is inserted, Objection returns the given row as if it were.
  *
  * - A feature's `model.ts` has the subclass and one function for each statement; other files call the functions.
  * - Each function takes `db` first: the pool, or the client of the caller's transaction. A model opens no transaction.
  * - A row has the names of its columns (`row.account_id`), in models and in the results of SQL alike. Parameters and
  *   computed values are in camel case.
  * - Start a query with {@link ofAccount} or {@link ofBrand}, so that no other tenant's row can match. {@link on} is for
- *   inserts, and for operators' commands.
+ *   inserts, and for workflows and operators' commands, which work across tenants.
  *
  * A subclass declares its columns with `declare`, which emits no fields that would hide the values.
  */
@@ -74,6 +75,17 @@ export class TenantModel extends Model {
     id: number,
   ): Promise<M | null> {
     const [row] = await this.ofAccount<M>(db, scope).where('id', id).select(this.columns);
+    return row ?? null;
+  }
+
+  /** @returns null if the brand has no such row */
+  static async findInBrand<M extends TenantModel>(
+    this: ClassOf<M>,
+    db: Queryable,
+    scope: BrandScope,
+    id: number,
+  ): Promise<M | null> {
+    const [row] = await this.ofBrand<M>(db, scope).where('id', id).select(this.columns);
     return row ?? null;
   }
 }

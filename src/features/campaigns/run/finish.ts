@@ -7,8 +7,7 @@ import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts
 import { createEvent, type PublishedEvent } from '../../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';
 import { campaignEvents } from '../events.ts';
-import type { CampaignRow } from '../model.ts';
-import { lockCampaignRow } from '../transitions.ts';
+import { type CampaignRow, endCampaign, lockCampaignRow } from '../model.ts';
 import { eventCounts } from './counted.ts';
 import { clearEvaluated } from './evaluations.ts';
 
@@ -80,11 +79,7 @@ export async function completeCampaign(
     const counts = (await campaignCounts(trx, [campaignId])).get(campaignId) ?? NO_RECIPIENTS;
     if (counts.remaining > 0) return null;
     const outcome = canceled ? 'canceled' : failedReason(counts) === null ? 'completed' : 'failed';
-    await trx.query(
-      `update campaigns set status = 'completed', phase = 'done', outcome = $2,
-         finished_at = coalesce(finished_at, $3), engine_expected_by = null, updated_at = now() where id = $1`,
-      [campaignId, outcome, asOf],
-    );
+    await endCampaign(trx, campaignId, outcome, asOf);
     await trx.query('delete from campaign_turns where campaign_id = $1', [campaignId]);
     return canceled ? new Map() : events.publish(trx, [eventOf(row, counts, asOf)]);
   });

@@ -3,8 +3,15 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { closeFilters, type NamedByFilters } from '../../segments/index.ts';
 import { filterSetsOf, pinAudience } from '../audience.ts';
-import { type CampaignRow, type CampaignStop, isPinned, type NamedAudience } from '../model.ts';
-import { lockCampaign, lockCampaignRow, pauseCampaign } from '../transitions.ts';
+import {
+  type CampaignRow,
+  type CampaignStop,
+  isPinned,
+  lockCampaignRow,
+  type NamedAudience,
+  storeAudience,
+} from '../model.ts';
+import { lockCampaign, pauseCampaign } from '../transitions.ts';
 import { missingLists } from './audience-source.ts';
 
 const isNeeded = ({ status, phase }: CampaignRow): boolean =>
@@ -40,10 +47,7 @@ export async function expandFormerPin(pool: pg.Pool, campaignId: number): Promis
     if (!row || !isFormerPin(row)) return true;
     const named = await namedBy(trx, row, row.audience);
     if (await isDeleted(trx, row.audience, named)) return false;
-    await trx.query('update campaigns set audience = $2 where id = $1', [
-      campaignId,
-      JSON.stringify(pinAudience(row.audience, named)),
-    ]);
+    await storeAudience(trx, campaignId, pinAudience(row.audience, named));
     return true;
   });
 }

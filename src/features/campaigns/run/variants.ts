@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { type CampaignRow, isLocalTime } from '../model.ts';
-import { lockCampaignRow } from '../transitions.ts';
+import { type CampaignRow, isLocalTime, lockCampaignRow, storeWinner } from '../model.ts';
 import { placeInLine, spreadBlocks } from './throttle.ts';
 
 /** The division of the recipients of an A/B test. */
@@ -145,9 +144,7 @@ function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<bool
     const row = await lockCampaignRow(trx, campaignId);
     if (row?.status !== 'active' || row.phase !== 'sending') return false;
     const winner = row.winner ?? (await findWinner(trx, row));
-    if (row.winner === null) {
-      await trx.query('update campaigns set winner = $2 where id = $1', [campaignId, winner]);
-    }
+    if (row.winner === null) await storeWinner(trx, campaignId, winner);
     const given = await giveWinner(trx, row, winner, asOf);
     if (given > 0 && isLocalTime(row)) await spreadBlocks(trx, row, { asOf });
     return given > 0;
