@@ -1,7 +1,8 @@
-import type { BrandScope } from '../../platform/db/model.ts';
+import { fn, type ModelObject } from 'objection';
+import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { RAISE_REVISION } from '../../platform/db/revisions.ts';
+import { raisedRevision } from '../../platform/db/revisions.ts';
 import type { Step } from './steps/index.ts';
 import { fromStored, toStored } from './steps/secret-headers.ts';
 import type { Filters } from './steps/step.ts';
@@ -49,46 +50,76 @@ export interface PendingFlow {
   move: boolean;
 }
 
-/** A row of `flows`. */
-export interface FlowRow {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  name: string;
-  status: FlowStatus;
-  approval_state: ApprovalState;
+class FlowModel extends TenantModel {
+  static override readonly tableName = 'flows';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'name',
+    'status',
+    'approval_state',
+    'goal',
+    'trigger_event',
+    'contact_list_id',
+    'segment_id',
+    'trigger_data',
+    'steps',
+    'next_step_id',
+    'version_id',
+    'pending',
+    'stop',
+    'counted_from',
+    'sent_count',
+    'audience_seen_at',
+    'activated_at',
+    'paused_at',
+    'archived_at',
+    'engine_expected_by',
+    'revision',
+    'created_at',
+    'updated_at',
+  ];
+  static override readonly jsonColumns = ['trigger_data', 'steps', 'pending', 'stop'];
+
+  declare account_id: number;
+  declare brand_id: number;
+  declare name: string;
+  declare status: FlowStatus;
+  declare approval_state: ApprovalState;
   /** The name of the event that ends a run. */
-  goal: string | null;
+  declare goal: string | null;
   /** At most one of the three is given; a draft may have none. */
-  trigger_event: string | null;
-  contact_list_id: number | null;
-  segment_id: number | null;
-  trigger_data: TriggerData;
+  declare trigger_event: string | null;
+  declare contact_list_id: number | null;
+  declare segment_id: number | null;
+  declare trigger_data: TriggerData;
   /** The current steps. Runs follow the steps of their version. */
-  steps: Step[];
-  next_step_id: number;
+  declare steps: Step[];
+  declare next_step_id: number;
   /** The version that new runs follow; null: none has been activated and, if required, approved. */
-  version_id: number | null;
+  declare version_id: number | null;
   /** What waits for approval; null if nothing does. */
-  pending: PendingFlow | null;
-  stop: FlowStop | null;
-  counted_from: Date | null;
-  sent_count: number;
-  audience_seen_at: Date | null;
-  activated_at: Date | null;
-  paused_at: Date | null;
-  archived_at: Date | null;
-  engine_expected_by: Date | null;
+  declare pending: PendingFlow | null;
+  declare stop: FlowStop | null;
+  declare counted_from: Date | null;
+  declare sent_count: number;
+  declare audience_seen_at: Date | null;
+  declare activated_at: Date | null;
+  declare paused_at: Date | null;
+  declare archived_at: Date | null;
+  declare engine_expected_by: Date | null;
   /** Raised by each change of the flow or its contents. */
-  revision: number;
-  created_at: Date;
-  updated_at: Date;
+  declare revision: number;
+  declare created_at: Date;
+  declare updated_at: Date;
 }
 
+/** A row of `flows`. */
+export type FlowRow = ModelObject<FlowModel>;
+
 /** SQL: the columns of a {@link FlowRow}. */
-export const FLOW_COLUMNS = `id, account_id, brand_id, name, status, approval_state, goal, trigger_event, contact_list_id,
-  segment_id, trigger_data, steps, next_step_id, version_id, pending, stop, counted_from, sent_count, audience_seen_at,
-  activated_at, paused_at, archived_at, engine_expected_by, revision, created_at, updated_at`;
+export const FLOW_COLUMNS = FlowModel.columns.join(', ');
 
 /** Reads a row as a statement returned it. */
 export const readFlowRow = (row: FlowRow): FlowRow => ({ ...row, steps: fromStored(row.steps) });
@@ -100,30 +131,18 @@ export const isLive = ({ status }: Pick<FlowRow, 'status'>) => status === 'activ
 
 /** For workflows, loops and operators, which work across tenants. @returns null if there is none */
 export async function findFlowById(db: Queryable, id: number): Promise<FlowRow | null> {
-  const { rows } = await db.query<FlowRow>(`select ${FLOW_COLUMNS} from flows where id = $1`, [id]);
-  return firstOf(rows);
+  return firstOf(await FlowModel.on(db).where('id', id).select(FlowModel.columns));
 }
 
 /** @returns null if the brand has no such flow */
-export async function findFlow(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  id: number,
-): Promise<FlowRow | null> {
-  const { rows } = await db.query<FlowRow>(
-    `select ${FLOW_COLUMNS} from flows where id = $3 and account_id = $1 and brand_id = $2`,
-    [accountId, brandId, id],
-  );
-  return firstOf(rows);
+export async function findFlow(db: Queryable, scope: BrandScope, id: number): Promise<FlowRow | null> {
+  const row = await FlowModel.findInBrand(db, scope, id);
+  return row && readFlowRow(row);
 }
 
 /** Reads and locks the row of a flow. @returns null if there is none */
 export async function lockFlow(trx: Queryable, id: number): Promise<FlowRow | null> {
-  const { rows } = await trx.query<FlowRow>(
-    `select ${FLOW_COLUMNS} from flows where id = $1 for no key update`,
-    [id],
-  );
-  return firstOf(rows);
+  return firstOf(await FlowModel.on(trx).where('id', id).forNoKeyUpdate().select(FlowModel.columns));
 }
 
 /** The columns that a client sets. */
@@ -142,40 +161,30 @@ export type FlowValues = Partial<
   >
 >;
 
-const jsonNames: readonly string[] = ['trigger_data', 'steps'];
-
-function assigned(values: FlowValues): { names: string[]; values: unknown[] } {
-  const stored = { ...values, ...(values.steps && { steps: toStored(values.steps) }) };
-  const given = Object.entries(stored).filter(([, value]) => value !== undefined);
-  return {
-    names: given.map(([name]) => name),
-    values: given.map(([name, value]) => (jsonNames.includes(name) ? JSON.stringify(value) : value)),
-  };
-}
+/** The values as they are stored. */
+const stored = <Values extends FlowValues>(values: Values): Values => ({
+  ...values,
+  ...(values.steps && { steps: toStored(values.steps) }),
+});
 
 export async function insertFlow(
   trx: Queryable,
-  { accountId, brandId }: BrandScope,
+  { accountId: account_id, brandId: brand_id }: BrandScope,
   values: FlowValues & Pick<FlowRow, 'name'>,
 ): Promise<FlowRow> {
-  const given = assigned(values);
-  const { rows } = await trx.query<FlowRow>(
-    `insert into flows (account_id, brand_id, ${given.names.join(', ')})
-     values ($1, $2, ${given.names.map((_, index) => `$${index + 3}`).join(', ')}) returning ${FLOW_COLUMNS}`,
-    [accountId, brandId, ...given.values],
-  );
-  return readFlowRow(rows[0] as FlowRow);
+  const row = await FlowModel.on(trx)
+    .insert({ account_id, brand_id, ...stored(values) })
+    .returning(FlowModel.columns);
+  return readFlowRow(row);
 }
 
 /** Changes a locked flow. */
 export async function updateFlow(trx: Queryable, id: number, values: FlowValues): Promise<FlowRow> {
-  const given = assigned(values);
-  const set = given.names.map((name, index) => `${name} = $${index + 2}, `).join('');
-  const { rows } = await trx.query<FlowRow>(
-    `update flows set ${set} ${RAISE_REVISION}, updated_at = now() where id = $1 returning ${FLOW_COLUMNS}`,
-    [id, ...given.values],
-  );
-  return readFlowRow(rows[0] as FlowRow);
+  const [row] = await FlowModel.on(trx)
+    .where('id', id)
+    .patch({ ...stored(values), ...raisedRevision(), updated_at: fn.now() })
+    .returning(FlowModel.columns);
+  return readFlowRow(row as FlowRow);
 }
 
 export interface FlowFilters {
