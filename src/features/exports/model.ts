@@ -1,5 +1,6 @@
+import { fn, type ModelObject, raw, ref } from 'objection';
 import type { Finder } from '../../platform/auth/tenant.ts';
-import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
+import { type AccountScope, type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ExportError, ExportResource, ExportStatus } from './schema.ts';
@@ -15,36 +16,60 @@ export interface Counted {
   keys: [key: string, count: number][];
 }
 
-/** A row of `exports`. */
-export interface ExportRow {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  resource: ExportResource;
-  filters: Record<string, string | number | boolean>;
-  status: ExportStatus;
-  error: ExportError | null;
+class ExportModel extends TenantModel {
+  static override readonly tableName = 'exports';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'resource',
+    'filters',
+    'status',
+    'error',
+    'counted',
+    'timeouts',
+    'data_columns',
+    'last_id',
+    'cursor_id',
+    'parts',
+    'total_rows',
+    'processed_rows',
+    'created_at',
+    'started_at',
+    'finished_at',
+    'expires_at',
+  ];
+  static override readonly jsonColumns = ['filters', 'counted'];
+
+  declare account_id: number;
+  declare brand_id: number;
+  declare resource: ExportResource;
+  declare filters: Record<string, string | number | boolean>;
+  declare status: ExportStatus;
+  declare error: ExportError | null;
   /** Null unless the rows are being counted. */
-  counted: Counted | null;
+  declare counted: Counted | null;
   /** Number of statements that timed out. */
-  timeouts: number;
+  declare timeouts: number;
   /** Null until the rows are counted. */
-  data_columns: string[] | null;
+  declare data_columns: string[] | null;
   /** Null until the rows are counted. */
-  last_id: number | null;
-  cursor_id: number;
-  parts: number;
-  total_rows: number | null;
-  processed_rows: number;
-  created_at: Date;
-  started_at: Date | null;
-  finished_at: Date | null;
-  expires_at: Date | null;
+  declare last_id: number | null;
+  declare cursor_id: number;
+  declare parts: number;
+  declare total_rows: number | null;
+  declare processed_rows: number;
+  declare engine_expected_by: Date | null;
+  declare created_at: Date;
+  declare started_at: Date | null;
+  declare finished_at: Date | null;
+  declare expires_at: Date | null;
 }
+/** A row of `exports`. */
+export type ExportRow = Omit<ModelObject<ExportModel>, 'engine_expected_by'>;
 
-const COLUMNS = `e.id, e.account_id, e.brand_id, e.resource, e.filters, e.status, e.error, e.counted, e.timeouts,
-  e.data_columns, e.last_id, e.cursor_id, e.parts, e.total_rows, e.processed_rows, e.created_at, e.started_at, e.finished_at, e.expires_at`;
-
+/** SQL: the columns of an export `e`. */
+const COLUMNS = ExportModel.columns.map((name) => `e.${name}`).join(', ');
 /** How long files are kept. */
 export const KEPT = `interval '7 days'`;
 /** Time in which the workflow must show that it is active: longer than its longest activity. */
@@ -52,7 +77,10 @@ const GRACE = `interval '35 minutes'`;
 /** Maximum number of exports of one account that are written at the same time. */
 export const MAX_UNDER_WAY = 2;
 
-const oneOf = (rows: ExportRow[]): ExportRow | null => rows[0] ?? null;
+/** Until then, the workflow of an export that was active at `asOf` is not missed. */
+const graceFrom = (asOf: Date) => raw(`?::timestamptz + ${GRACE}`, [asOf]);
+/** The statuses of exports that have not ended. */
+const UNFINISHED: readonly ExportStatus[] = ['queued', 'processing'];
 
 /** Makes transactions for exports of one account wait for each other, so that together they cannot exceed a limit. */
 async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
@@ -78,25 +106,28 @@ export async function insertExport(
      returning ${COLUMNS}`,
     [...[accountId, brandId, given.resource, JSON.stringify(given.filters), maxUnfinished], given.named],
   );
-  return oneOf(rows);
+  return rows[0] ?? null;
 }
 
 /** SQL: whether the caller finds an export `e` of the brand. */
 const foundSql = ({ someBrands }: Finder): string => (someBrands ? `e.resource <> 'suppressions'` : 'true');
 
+/** The exports of the brand that the caller finds. */
+function found(db: Queryable, scope: Finder) {
+  const query = ExportModel.ofBrand(db, scope);
+  return scope.someBrands ? query.whereNot('resource', 'suppressions') : query;
+}
+
 /** @returns null if the brand has no such export */
 export async function findExport(db: Queryable, scope: Finder, id: number): Promise<ExportRow | null> {
-  const { rows } = await db.query<ExportRow>(
-    `select ${COLUMNS} from exports e where e.brand_id = $1 and e.id = $2 and ${foundSql(scope)}`,
-    [scope.brandId, id],
-  );
-  return oneOf(rows);
+  const [row] = await found(db, scope).where('id', id).select(ExportModel.columns);
+  return row ?? null;
 }
 
 /** Reads an export of any brand. */
 export async function readExport(db: Queryable, id: number): Promise<ExportRow | null> {
-  const { rows } = await db.query<ExportRow>(`select ${COLUMNS} from exports e where e.id = $1`, [id]);
-  return oneOf(rows);
+  const [row] = await ExportModel.on(db).where('id', id).select(ExportModel.columns);
+  return row ?? null;
 }
 
 /** Finds exports, newest first. */
@@ -122,13 +153,12 @@ export async function findExports(
 
 /** @returns null if the brand has no such export, or it has ended */
 export async function cancel(db: Queryable, scope: Finder, id: number): Promise<ExportRow | null> {
-  const { rows } = await db.query<ExportRow>(
-    `update exports e set status = 'canceled', finished_at = now(), expires_at = now(), engine_expected_by = null
-     where e.brand_id = $1 and e.id = $2 and e.status in ('queued', 'processing')
-       and ${foundSql(scope)} returning ${COLUMNS}`,
-    [scope.brandId, id],
-  );
-  return oneOf(rows);
+  const [row] = await found(db, scope)
+    .where('id', id)
+    .whereIn('status', UNFINISHED)
+    .patch({ status: 'canceled', finished_at: fn.now(), expires_at: fn.now(), engine_expected_by: null })
+    .returning(ExportModel.columns);
+  return row ?? null;
 }
 
 /**
@@ -138,51 +168,46 @@ export async function cancel(db: Queryable, scope: Finder, id: number): Promise<
  * @returns null if the export has ended or was deleted
  */
 export async function beginExport(trx: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
-  const found = await trx.query<{ account_id: number }>(
-    `update exports set engine_expected_by = $2::timestamptz + ${GRACE}
-     where id = $1 and status in ('queued', 'processing') returning account_id`,
-    [id, asOf],
-  );
-  const accountId = found.rows[0]?.account_id;
-  if (accountId === undefined) return null;
-  await lockAccount(trx, accountId);
+  const [active] = await ExportModel.on(trx)
+    .where('id', id)
+    .whereIn('status', UNFINISHED)
+    .patch({ engine_expected_by: graceFrom(asOf) })
+    .returning('account_id');
+  if (!active) return null;
+  await lockAccount(trx, active.account_id);
   await trx.query(
     `update exports set status = 'processing', started_at = $2
      where id = $1 and status = 'queued'
        and (select count(*) from exports where account_id = $3 and status = 'processing') < ${MAX_UNDER_WAY}`,
-    [id, asOf, accountId],
+    [id, asOf, active.account_id],
   );
-  const { rows } = await trx.query<ExportRow>(`select ${COLUMNS} from exports e where e.id = $1`, [id]);
-  return oneOf(rows);
+  return readExport(trx, id);
 }
+
+const underWay = (db: Queryable, id: number) => ExportModel.on(db).where({ id, status: 'processing' });
 
 /** @returns null if the export is not under way */
 export async function findUnderWay(db: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
-  const { rows } = await db.query<ExportRow>(
-    `update exports e set engine_expected_by = greatest(e.engine_expected_by, $2::timestamptz + ${GRACE})
-     where e.id = $1 and e.status = 'processing' returning ${COLUMNS}`,
-    [id, asOf],
-  );
-  return oneOf(rows);
+  const [row] = await underWay(db, id)
+    .patch({ engine_expected_by: raw('greatest(engine_expected_by, ?)', [graceFrom(asOf)]) })
+    .returning(ExportModel.columns);
+  return row ?? null;
 }
 
 /**
  * Stores the progress of counting. Processes that count at the same time may overwrite each other, which does no harm.
  */
 export async function saveCounted(db: Queryable, id: number, counted: Counted): Promise<void> {
-  await db.query(
-    `update exports set counted = $2 where id = $1 and status = 'processing' and last_id is null`,
-    [id, JSON.stringify(counted)],
-  );
+  await underWay(db, id).whereNull('last_id').patch({ counted });
 }
 
 /** Records that a statement timed out. @returns the number of time-outs so far */
 export async function addTimeout(db: Queryable, id: number): Promise<number> {
-  const { rows } = await db.query<{ timeouts: number }>(
-    'update exports set timeouts = timeouts + 1 where id = $1 returning timeouts',
-    [id],
-  );
-  return rows[0]?.timeouts ?? 0;
+  const [row] = await ExportModel.on(db)
+    .where('id', id)
+    .patch({ timeouts: raw('timeouts + 1') })
+    .returning('timeouts');
+  return row?.timeouts ?? 0;
 }
 
 /** Stores the rows and columns of the export, once. */
@@ -191,11 +216,8 @@ export async function savePlan(
   id: number,
   plan: { lastId: number; totalRows: number; dataColumns: string[] },
 ): Promise<void> {
-  await db.query(
-    `update exports set last_id = $2, total_rows = $3, data_columns = $4, counted = null
-     where id = $1 and status = 'processing' and last_id is null`,
-    [id, plan.lastId, plan.totalRows, plan.dataColumns],
-  );
+  const { lastId: last_id, totalRows: total_rows, dataColumns: data_columns } = plan;
+  await underWay(db, id).whereNull('last_id').patch({ last_id, total_rows, data_columns, counted: null });
 }
 
 export interface NewPart {
@@ -231,31 +253,34 @@ export async function addPart(db: Queryable, row: ExportRow, part: NewPart, asOf
 
 /** Records that no further rows up to an id match, if the export is still as in `row`. */
 export async function moveCursor(db: Queryable, row: ExportRow, toId: number): Promise<void> {
-  await db.query(
-    `update exports set cursor_id = $4 where id = $1 and status = 'processing' and parts = $2 and cursor_id = $3`,
-    [row.id, row.parts, row.cursor_id, toId],
-  );
+  const { parts, cursor_id } = row;
+  await underWay(db, row.id).where({ parts, cursor_id }).patch({ cursor_id: toId });
 }
 
 /** Completes an export whose rows are all in its parts. */
 export async function complete(db: Queryable, id: number, asOf: Date): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update exports set status = 'completed', total_rows = processed_rows, finished_at = now(),
-       expires_at = $2::timestamptz + ${KEPT}, engine_expected_by = null
-     where id = $1 and status = 'processing' and parts > 0 and cursor_id >= last_id`,
-    [id, asOf],
-  );
-  return rowCount === 1;
+  const changed = await underWay(db, id)
+    .where('parts', '>', 0)
+    .whereColumn('cursor_id', '>=', 'last_id')
+    .patch({
+      status: 'completed',
+      total_rows: ref('processed_rows'),
+      finished_at: fn.now(),
+      expires_at: raw(`?::timestamptz + ${KEPT}`, [asOf]),
+      engine_expected_by: null,
+    });
+  return changed === 1;
 }
 
 /** Ends an export without a file. */
 export async function fail(db: Queryable, id: number, error: ExportError): Promise<void> {
-  await db.query(
-    `update exports set status = 'failed', error = $2, finished_at = now(), expires_at = now(),
-       engine_expected_by = null
-     where id = $1 and status in ('queued', 'processing')`,
-    [id, error],
-  );
+  await ExportModel.on(db).where('id', id).whereIn('status', UNFINISHED).patch({
+    status: 'failed',
+    error,
+    finished_at: fn.now(),
+    expires_at: fn.now(),
+    engine_expected_by: null,
+  });
 }
 
 /** Counts the bytes of the files of an account's exports. */
