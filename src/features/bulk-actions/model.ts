@@ -1,4 +1,5 @@
-import type { BrandScope } from '../../platform/db/model.ts';
+import { fn, type ModelObject, raw, ref } from 'objection';
+import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ConversationFilter } from '../inbox/index.ts';
@@ -18,40 +19,72 @@ type Selection =
       pinned: { up_to: number };
     };
 
-/** A row of `bulk_actions`. */
-export type BulkActionRow = Selection & RowFacts;
+class BulkActionModel extends TenantModel {
+  static override readonly tableName = 'bulk_actions';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'action',
+    'list_id',
+    'filter',
+    'pinned',
+    'dry_run',
+    'status',
+    'error',
+    'last_id',
+    'cursor_id',
+    'counted',
+    'total_count',
+    'processed_count',
+    'changed_count',
+    'failed_count',
+    'timeouts',
+    'created_at',
+    'started_at',
+    'finished_at',
+  ];
+  static override readonly jsonColumns = ['filter', 'pinned'];
 
-interface RowFacts {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  list_id: number | null;
-  dry_run: boolean;
-  status: BulkActionStatus;
-  error: BulkActionError | null;
+  declare account_id: number;
+  declare brand_id: number;
+  declare action: Selection['action'];
+  declare list_id: number | null;
+  declare filter: Selection['filter'];
+  declare pinned: Selection['pinned'];
+  declare dry_run: boolean;
+  declare status: BulkActionStatus;
+  declare error: BulkActionError | null;
   /** Null until the action has begun. */
-  last_id: number | null;
-  cursor_id: number;
-  counted: number;
-  total_count: number | null;
-  processed_count: number;
-  changed_count: number;
-  failed_count: number;
-  timeouts: number;
-  created_at: Date;
-  started_at: Date | null;
-  finished_at: Date | null;
+  declare last_id: number | null;
+  declare cursor_id: number;
+  declare counted: number;
+  declare total_count: number | null;
+  declare processed_count: number;
+  declare changed_count: number;
+  declare failed_count: number;
+  declare timeouts: number;
+  declare engine_expected_by: Date | null;
+  declare created_at: Date;
+  declare started_at: Date | null;
+  declare finished_at: Date | null;
 }
 
-const COLUMNS = `b.id, b.account_id, b.brand_id, b.action, b.list_id, b.filter, b.pinned, b.dry_run, b.status, b.error,
-  b.last_id, b.cursor_id, b.counted, b.total_count, b.processed_count, b.changed_count, b.failed_count, b.timeouts,
-  b.created_at, b.started_at, b.finished_at`;
+/** A row of `bulk_actions`. */
+export type BulkActionRow = Selection &
+  Omit<ModelObject<BulkActionModel>, keyof Selection | 'engine_expected_by'>;
+
+/** SQL: the columns of an action `b`. */
+const COLUMNS = BulkActionModel.columns.map((name) => `b.${name}`).join(', ');
 
 /** Time in which the workflow must show that it is active: longer than its longest activity. */
 const GRACE = `interval '35 minutes'`;
-const UNFINISHED = `('queued', 'counting', 'running')`;
+/** When the workflow must next show that it is active. */
+const grace = () => raw(`now() + ${GRACE}`);
+const UNFINISHED: readonly BulkActionStatus[] = ['queued', 'counting', 'running'];
 
-const oneOf = (rows: BulkActionRow[]): BulkActionRow | null => rows[0] ?? null;
+/** Only what an action is about says which filter it has. */
+const oneOf = (rows: readonly BulkActionModel[]) => (rows[0] ?? null) as BulkActionRow | null;
 
 /** Makes transactions for actions of one account wait for each other, so that together they cannot exceed a limit. */
 async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
@@ -102,29 +135,28 @@ export async function insertBulkAction(
       named,
     ],
   );
-  return oneOf(rows);
+  return rows[0] ?? null;
+}
+
+/** The actions on a subject. */
+function about(db: Queryable, scope: BrandScope, subject: ActionSubject) {
+  const operator = subject === 'conversations' ? '=' : '<>';
+  return BulkActionModel.ofBrand(db, scope).where('action', operator, 'delete_conversations');
 }
 
 /** @returns null if the brand has no such action */
 export async function findBulkAction(
   db: Queryable,
-  { brandId }: BrandScope,
+  scope: BrandScope,
   subject: ActionSubject,
   id: number,
 ): Promise<BulkActionRow | null> {
-  const { rows } = await db.query<BulkActionRow>(
-    `select ${COLUMNS} from bulk_actions b where b.brand_id = $1 and b.id = $2 and ${isAbout(subject)}`,
-    [brandId, id],
-  );
-  return oneOf(rows);
+  return oneOf(await about(db, scope, subject).where('id', id).select(BulkActionModel.columns));
 }
 
 /** Reads an action of any brand. */
 export async function readBulkAction(db: Queryable, id: number): Promise<BulkActionRow | null> {
-  const { rows } = await db.query<BulkActionRow>(`select ${COLUMNS} from bulk_actions b where b.id = $1`, [
-    id,
-  ]);
-  return oneOf(rows);
+  return oneOf(await BulkActionModel.on(db).where('id', id).select(BulkActionModel.columns));
 }
 
 /** Finds actions, newest first. */
@@ -152,15 +184,15 @@ export async function findBulkActions(
 /** @returns null if the brand has no such action, or it has ended */
 export async function cancel(
   db: Queryable,
-  { brandId }: BrandScope,
+  scope: BrandScope,
   subject: ActionSubject,
   id: number,
 ): Promise<BulkActionRow | null> {
-  const { rows } = await db.query<BulkActionRow>(
-    `update bulk_actions b set status = 'canceled', finished_at = now(), engine_expected_by = null
-     where b.brand_id = $1 and b.id = $2 and ${isAbout(subject)} and b.status in ${UNFINISHED} returning ${COLUMNS}`,
-    [brandId, id],
-  );
+  const rows = await about(db, scope, subject)
+    .where('id', id)
+    .whereIn('status', UNFINISHED)
+    .patch({ status: 'canceled', finished_at: fn.now(), engine_expected_by: null })
+    .returning(BulkActionModel.columns);
   return oneOf(rows);
 }
 
@@ -170,16 +202,19 @@ export async function cancel(
  * @returns null if the action has ended
  */
 export async function beginBulkAction(trx: Queryable, id: number): Promise<BulkActionRow | null> {
-  const found = await trx.query<{ account_id: number }>(
-    // A process of an earlier version takes the ids of contacts for those of conversations.
-    `update bulk_actions set engine_expected_by = now() + ${GRACE},
-       last_id = case when last_id is null then null else coalesce((pinned ->> 'up_to')::bigint, last_id) end
-     where id = $1 and status in ${UNFINISHED} returning account_id`,
-    [id],
-  );
-  const accountId = found.rows[0]?.account_id;
-  if (accountId === undefined) return null;
-  await lockAccount(trx, accountId);
+  const [active] = await BulkActionModel.on(trx)
+    .where('id', id)
+    .whereIn('status', UNFINISHED)
+    .patch({
+      engine_expected_by: grace(),
+      // A process of an earlier version takes the ids of contacts for those of conversations.
+      last_id: raw(
+        `case when last_id is null then null else coalesce((pinned ->> 'up_to')::bigint, last_id) end`,
+      ),
+    })
+    .returning('account_id');
+  if (!active) return null;
+  await lockAccount(trx, active.account_id);
   await trx.query(
     `update bulk_actions b set status = 'counting', started_at = now(),
        last_id = coalesce((b.pinned ->> 'up_to')::bigint,
@@ -194,11 +229,11 @@ export async function beginBulkAction(trx: Queryable, id: number): Promise<BulkA
 
 /** Records that the workflow is active. @returns null if the action is not under way */
 export async function findUnderWay(db: Queryable, id: number): Promise<BulkActionRow | null> {
-  const { rows } = await db.query<BulkActionRow>(
-    `update bulk_actions b set engine_expected_by = greatest(b.engine_expected_by, now() + ${GRACE})
-     where b.id = $1 and b.status in ('counting', 'running') returning ${COLUMNS}`,
-    [id],
-  );
+  const rows = await BulkActionModel.on(db)
+    .where('id', id)
+    .whereIn('status', ['counting', 'running'])
+    .patch({ engine_expected_by: raw('greatest(engine_expected_by, ?)', [grace()]) })
+    .returning(BulkActionModel.columns);
   return oneOf(rows);
 }
 
@@ -208,23 +243,23 @@ export async function saveCounted(
   row: BulkActionRow,
   { matching, cursor }: { matching: number; cursor: number },
 ): Promise<void> {
-  await db.query(
-    `update bulk_actions set counted = counted + $3, cursor_id = $4
-     where id = $1 and status = 'counting' and cursor_id = $2`,
-    [row.id, row.cursor_id, matching, cursor],
-  );
+  await BulkActionModel.on(db)
+    .where({ id: row.id, status: 'counting', cursor_id: row.cursor_id })
+    .patch({ counted: raw('counted + ?', [matching]), cursor_id: cursor });
 }
 
 /** Ends counting. A dry run is then complete. */
 export async function endCounting(db: Queryable, id: number): Promise<void> {
-  await db.query(
-    `update bulk_actions set total_count = counted, cursor_id = 0,
-       status = case when dry_run then 'completed' else 'running' end,
-       finished_at = case when dry_run then now() end,
-       engine_expected_by = case when dry_run then null else engine_expected_by end
-     where id = $1 and status = 'counting' and cursor_id >= last_id`,
-    [id],
-  );
+  await BulkActionModel.on(db)
+    .where({ id, status: 'counting' })
+    .whereColumn('cursor_id', '>=', 'last_id')
+    .patch({
+      total_count: ref('counted'),
+      cursor_id: 0,
+      status: raw(`case when dry_run then 'completed' else 'running' end`),
+      finished_at: raw('case when dry_run then now() end'),
+      engine_expected_by: raw('case when dry_run then null else engine_expected_by end'),
+    });
 }
 
 /**
@@ -232,11 +267,11 @@ export async function endCounting(db: Queryable, id: number): Promise<void> {
  * @returns false if another process has done its next page, or it has ended
  */
 export async function lockRunning(trx: Queryable, row: BulkActionRow): Promise<boolean> {
-  const { rowCount } = await trx.query(
-    `select 1 from bulk_actions where id = $1 and status = 'running' and cursor_id = $2 for no key update`,
-    [row.id, row.cursor_id],
-  );
-  return rowCount === 1;
+  const rows = await BulkActionModel.on(trx)
+    .where({ id: row.id, status: 'running', cursor_id: row.cursor_id })
+    .forNoKeyUpdate()
+    .select('id');
+  return rows.length === 1;
 }
 
 export interface DonePage {
@@ -248,37 +283,42 @@ export interface DonePage {
 
 /** Stores the progress of a locked action. */
 export async function savePage(trx: Queryable, id: number, done: DonePage): Promise<void> {
-  await trx.query(
-    `update bulk_actions set cursor_id = $2, processed_count = processed_count + $3,
-       changed_count = changed_count + $4, failed_count = failed_count + $5 where id = $1`,
-    [id, done.cursor, done.processed, done.changed, done.failed],
-  );
+  await BulkActionModel.on(trx)
+    .where('id', id)
+    .patch({
+      cursor_id: done.cursor,
+      processed_count: raw('processed_count + ?', [done.processed]),
+      changed_count: raw('changed_count + ?', [done.changed]),
+      failed_count: raw('failed_count + ?', [done.failed]),
+    });
 }
 
 /** Ends a running action that has reached its end. */
 export async function complete(db: Queryable, id: number): Promise<void> {
-  await db.query(
-    `update bulk_actions set status = 'completed', total_count = processed_count, finished_at = now(),
-       engine_expected_by = null
-     where id = $1 and status = 'running' and cursor_id >= last_id`,
-    [id],
-  );
+  await BulkActionModel.on(db)
+    .where({ id, status: 'running' })
+    .whereColumn('cursor_id', '>=', 'last_id')
+    .patch({
+      status: 'completed',
+      total_count: ref('processed_count'),
+      finished_at: fn.now(),
+      engine_expected_by: null,
+    });
 }
 
 /** Ends an action. What it did until now stays. */
 export async function fail(db: Queryable, id: number, error: BulkActionError): Promise<void> {
-  await db.query(
-    `update bulk_actions set status = 'failed', error = $2, finished_at = now(), engine_expected_by = null
-     where id = $1 and status in ${UNFINISHED}`,
-    [id, error],
-  );
+  await BulkActionModel.on(db)
+    .where('id', id)
+    .whereIn('status', UNFINISHED)
+    .patch({ status: 'failed', error, finished_at: fn.now(), engine_expected_by: null });
 }
 
 /** Records that a statement timed out. @returns the number of time-outs so far */
 export async function addTimeout(db: Queryable, id: number): Promise<number> {
-  const { rows } = await db.query<{ timeouts: number }>(
-    'update bulk_actions set timeouts = timeouts + 1 where id = $1 returning timeouts',
-    [id],
-  );
-  return rows[0]?.timeouts ?? 0;
+  const [row] = await BulkActionModel.on(db)
+    .where('id', id)
+    .patch({ timeouts: raw('timeouts + 1') })
+    .returning('timeouts');
+  return row?.timeouts ?? 0;
 }

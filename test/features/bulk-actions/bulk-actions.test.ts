@@ -1,5 +1,6 @@
 // A bulk action changes each contact that matches its filter once, and no other, whatever interrupts it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type pg from 'pg';
 import { createRecipientFence } from '../../../src/delivery/ledger/consent/recipient-fence.ts';
 import { advanceBulkAction, type BulkActionRunDeps } from '../../../src/features/bulk-actions/run.ts';
 import { startTestApi, type TestApi, type TestBody, type TestTenant } from '../../support/api.ts';
@@ -311,10 +312,10 @@ describe('a bulk action', () => {
     await insertContacts(api.database.pool, api, 2);
     const { id } = await create({ action: 'unsubscribe', filter: { all: true } });
     const pool = Object.assign(Object.create(api.database.pool) as typeof api.database.pool, {
-      query: (text: string, values: unknown[]) =>
-        text.includes('select c.id from contacts c')
+      query: (statement: string | pg.QueryConfig, values?: unknown[]) =>
+        (typeof statement === 'string' ? statement : statement.text).includes('select c.id from contacts c')
           ? Promise.reject(Object.assign(new Error('too slow'), { code: '57014' }))
-          : api.database.pool.query(text, values),
+          : api.database.pool.query(statement, values),
     });
     await advance(id, { pool });
     expect(await get(id)).toMatchObject({ status: 'failed', error: 'too_slow' });
