@@ -1,4 +1,4 @@
-import type { ModelObject } from 'objection';
+import { fn, type ModelObject, raw } from 'objection';
 import type { ProviderDnsRecord } from '../../delivery/wire/adapters/kind.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { TenantModel } from '../../platform/db/model.ts';
@@ -132,9 +132,8 @@ export async function insertDomain(
   return rows[0] ?? null;
 }
 
-export async function findDomain(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
-  const [row] = await DomainModel.ofBrand(db, tenant).where('id', id).select(DomainModel.columns);
-  return row ?? null;
+export function findDomain(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
+  return DomainModel.findInBrand(db, tenant, id);
 }
 
 /** What decides whether a brand may have a new domain. */
@@ -182,6 +181,9 @@ export async function lockClaims(trx: Queryable, name: string): Promise<DomainRo
 /** How late the workflow may be before the reconciler checks that it is running. */
 const ENGINE_GRACE = `interval '10 minutes'`;
 
+/** When the workflow must have made a check that is due at a time. */
+const graceFrom = (dueAt: Date) => raw(`?::timestamptz + ${ENGINE_GRACE}`, [dueAt]);
+
 /**
  * Stores the result of a domain's check. A domain that becomes verified releases the mail that waits for it.
  * @param trx a transaction that has locked the row
@@ -192,36 +194,39 @@ export async function saveCheck(
   state: DomainState,
   { checks, checkedAt, nextCheckAt }: { checks: RecordChecks; checkedAt: Date | null; nextCheckAt: Date },
 ): Promise<DomainRow> {
-  const { rows } = await trx.query<DomainRow>(
-    `update domains set release_due = release_due or (status <> 'verified' and $2::text = 'verified'),
-       status = $2::text, checking_since = $3, verified_at = $4, lost_at = $5, taken_over = $6, failing_since = $7,
-       failing_count = $8, unanswered_since = $9, degraded_at = $10, checks = $11, ed25519_valid = $12,
-       checked_at = $13, next_check_at = $14::timestamptz, engine_expected_by = $14::timestamptz + ${ENGINE_GRACE}, updated_at = now()
-     where id = $1 returning ${DomainModel.columns.join(', ')}`,
-    [
-      id,
-      state.status,
-      state.checkingSince,
-      state.verifiedAt,
-      state.lostAt,
-      state.takenOver,
-      state.failingSince,
-      state.failingCount,
-      state.unansweredSince,
-      state.degradedAt,
-      JSON.stringify(checks),
-      checks.dkim_ed25519?.valid === 'true',
-      checkedAt,
-      nextCheckAt,
-    ],
-  );
-  return rows[0] as DomainRow;
+  const [row] = await DomainModel.on(trx)
+    .where('id', id)
+    .patch({
+      // `status` here is the former one.
+      release_due: raw(`release_due or (status <> 'verified' and ?::text = 'verified')`, [state.status]),
+      status: state.status,
+      checking_since: state.checkingSince,
+      verified_at: state.verifiedAt,
+      lost_at: state.lostAt,
+      taken_over: state.takenOver,
+      failing_since: state.failingSince,
+      failing_count: state.failingCount,
+      unanswered_since: state.unansweredSince,
+      degraded_at: state.degradedAt,
+      checks,
+      ed25519_valid: checks.dkim_ed25519?.valid === 'true',
+      checked_at: checkedAt,
+      next_check_at: nextCheckAt,
+      engine_expected_by: graceFrom(nextCheckAt),
+      updated_at: fn.now(),
+    })
+    .returning(DomainModel.columns);
+  return row as DomainRow;
 }
 
 /** Records that the mail that waited for the domain has been released. */
 export async function endRelease(db: Queryable, id: number): Promise<void> {
-  await db.query('update domains set release_due = false where id = $1 and release_due', [id]);
+  await DomainModel.on(db).where({ id, release_due: true }).patch({ release_due: false });
 }
+
+/** A domain whose named provider has not named its records yet. */
+const unregistered = (db: Queryable, id: number) =>
+  DomainModel.on(db).where('id', id).whereNotNull('provider_id').whereNull('provider_records');
 
 /**
  * Stores the records that a domain's named provider requires, if none are stored yet. Only now can the client publish
@@ -233,14 +238,17 @@ export async function saveProviderRecords(
   { records, carillonSigns }: ProviderDemand,
   asOf: Date,
 ): Promise<void> {
-  await db.query(
-    `update domains set provider_records = $2, carillon_signs = $3, provider_error = null,
-       status = case when status = 'failed' and lost_at is null then 'pending' else status end,
-       checking_since = $4, next_check_at = $4::timestamptz + interval '1 minute',
-       engine_expected_by = $4::timestamptz + interval '1 minute' + ${ENGINE_GRACE}, updated_at = now()
-     where id = $1 and provider_id is not null and provider_records is null`,
-    [id, JSON.stringify(records), carillonSigns, asOf],
-  );
+  const nextCheckAt = new Date(asOf.getTime() + 60_000);
+  await unregistered(db, id).patch({
+    provider_records: [...records],
+    carillon_signs: carillonSigns,
+    provider_error: null,
+    status: raw(`case when status = 'failed' and lost_at is null then 'pending' else status end`),
+    checking_since: asOf,
+    next_check_at: nextCheckAt,
+    engine_expected_by: graceFrom(nextCheckAt),
+    updated_at: fn.now(),
+  });
 }
 
 /**
@@ -267,11 +275,11 @@ export async function saveProviderError(
   reason: string,
   asOf: Date,
 ): Promise<void> {
-  await db.query(
-    `update domains set provider_error = $2, next_check_at = least(next_check_at, $3), updated_at = now()
-     where id = $1 and provider_id is not null and provider_records is null`,
-    [id, reason, asOf],
-  );
+  await unregistered(db, id).patch({
+    provider_error: reason,
+    next_check_at: raw('least(next_check_at, ?)', [asOf]),
+    updated_at: fn.now(),
+  });
 }
 
 /** Completes the step `domain` of the account's onboarding, once. */
@@ -302,33 +310,32 @@ export async function findRelated(
   return new Map(rows.map(({ domain_id, ...related }) => [domain_id, related]));
 }
 
-const HASTEN = `
-  update domains set
-    next_check_at = least(next_check_at, greatest(now(), checked_at + interval '15 seconds')),
-    engine_expected_by = least(engine_expected_by, now() + interval '1 minute'), updated_at = now()`;
+async function hasten(
+  db: Queryable,
+  tenant: Tenant,
+  by: { id: number } | { name: string },
+): Promise<DomainRow | null> {
+  const [row] = await DomainModel.ofBrand(db, tenant)
+    .where(by)
+    .patch({
+      next_check_at: raw(`least(next_check_at, greatest(now(), checked_at + interval '15 seconds'))`),
+      engine_expected_by: raw(`least(engine_expected_by, now() + interval '1 minute')`),
+      updated_at: fn.now(),
+    })
+    .returning(DomainModel.columns);
+  return row ?? null;
+}
 
 /**
  * Makes the next check due. A domain that was just checked waits for some seconds, so that a client that rechecks all
  * the time does not load the name servers.
  * @returns null if the brand has no such domain
  */
-export async function hastenCheck(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
-  const { rows } = await db.query<DomainRow>(
-    `${HASTEN} where id = $1 and account_id = $2 and brand_id = $3 returning ${DomainModel.columns.join(', ')}`,
-    [id, tenant.accountId, tenant.brandId],
-  );
-  return rows[0] ?? null;
+export function hastenCheck(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
+  return hasten(db, tenant, { id });
 }
 
 /** Like {@link hastenCheck}. */
-export async function hastenCheckOfName(
-  db: Queryable,
-  tenant: Tenant,
-  name: string,
-): Promise<DomainRow | null> {
-  const { rows } = await db.query<DomainRow>(
-    `${HASTEN} where name = $1 and account_id = $2 and brand_id = $3 returning ${DomainModel.columns.join(', ')}`,
-    [name, tenant.accountId, tenant.brandId],
-  );
-  return rows[0] ?? null;
+export function hastenCheckOfName(db: Queryable, tenant: Tenant, name: string): Promise<DomainRow | null> {
+  return hasten(db, tenant, { name });
 }
