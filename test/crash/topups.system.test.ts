@@ -197,7 +197,7 @@ describe('a worker that is killed during a top-up', () => {
           await eventually(async () => {
             const { rowCount } = await stage.pool.query(
               `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-             and query like '%from topups%for update'`,
+             and query like '%from "topups"%for update'`,
             );
             expect(rowCount).toBe(1);
           }, LIMIT_MS);

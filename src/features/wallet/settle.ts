@@ -8,35 +8,13 @@ import { logOperatorChange } from '../accounts/service.ts';
 import { mailOwners } from '../system-mail/service.ts';
 import { fillWallet } from './bookings.ts';
 import { topUpsOffNotice } from './letters.ts';
+import { failPending, lockTopUp, storePayment, succeed, type TopUpRow } from './model.ts';
 import type { Payment, PaymentReport } from './payments/port.ts';
 
 /** After this many failed top-ups in a row, automatic top-ups are turned off. */
 export const MAX_FAILURES = 3;
 /** The actor of changed settings in the account's log. */
 const SERVICE = 'carillon';
-
-export interface TopUpRow {
-  id: number;
-  key: string;
-  account_id: number;
-  amount_cents: number;
-  currency: string;
-  customer: string;
-  payment_method: string;
-  status: 'pending' | 'succeeded' | 'failed';
-  asked_at: Date | null;
-  payment_id: string | null;
-}
-
-/** Locks a top-up. @param by SQL over `$1` */
-async function lockTopUp(trx: Queryable, by: string, value: unknown): Promise<TopUpRow | undefined> {
-  const { rows } = await trx.query<TopUpRow>(
-    `select id, key, account_id, amount_cents, currency, customer, payment_method, status, asked_at, payment_id
-     from topups where ${by} for update`,
-    [value],
-  );
-  return rows[0];
-}
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -45,9 +23,9 @@ async function lockTopUpOf(
   trx: Queryable,
   { id, key }: Pick<Payment, 'id' | 'key'>,
 ): Promise<TopUpRow | undefined> {
-  const known = await lockTopUp(trx, 'payment_id = $1', id);
+  const known = await lockTopUp(trx, { payment_id: id });
   if (known || key === null || !UUID.test(key)) return known;
-  return lockTopUp(trx, 'key = $1::uuid', key);
+  return lockTopUp(trx, { key });
 }
 
 /** Locks the account like changes of its settings do: before the settings of its top-ups, and before its wallet. */
@@ -76,12 +54,7 @@ export async function failTopUp(
   { failure, counted }: TopUpFailure,
   from: string,
 ): Promise<void> {
-  const { rows } = await trx.query<{ account_id: number }>(
-    `update topups set status = 'failed', failure = $2, finished_at = now(), engine_expected_by = null
-     where id = $1 and status = 'pending' returning account_id`,
-    [topUpId, failure],
-  );
-  const accountId = rows[0]?.account_id;
+  const accountId = await failPending(trx, topUpId, failure);
   if (accountId === undefined || !counted) return;
   await lockAccount(trx, accountId);
   const { rows: settings } = await trx.query<{ failures: number }>(
@@ -114,11 +87,7 @@ export interface TakenPayment {
 }
 
 async function credit(trx: Queryable, topUp: TopUpRow, payment: Payment): Promise<void> {
-  await trx.query(
-    `update topups set status = 'succeeded', payment_id = $2, failure = null, finished_at = now(),
-       engine_expected_by = null where id = $1`,
-    [topUp.id, payment.id],
-  );
+  await succeed(trx, topUp.id, payment.id);
   await trx.query('update topup_settings set failures = 0 where account_id = $1', [topUp.account_id]);
   await fillWallet(trx, {
     accountId: topUp.account_id,
@@ -159,7 +128,7 @@ export async function takePayment(trx: Queryable, payment: Payment, from: string
     return { taken: await takeSucceeded(trx, topUp, payment, from), topUp };
   }
   if (topUp.status !== 'pending') return { taken: 'unchanged', topUp };
-  await trx.query('update topups set payment_id = $2 where id = $1', [topUp.id, payment.id]);
+  await storePayment(trx, topUp.id, payment.id);
   if (payment.status === 'pending') return { taken: 'pending', topUp };
   await failTopUp(trx, topUp.id, { failure: payment.failure ?? 'failed', counted: true }, from);
   return { taken: 'failed', topUp };
@@ -229,7 +198,7 @@ async function creditBack(
  * @param from the sender of mails to the owners
  */
 export async function takeDispute(trx: Queryable, dispute: Dispute, from: string): Promise<TakenPayment> {
-  const topUp = await lockTopUp(trx, 'payment_id = $1', dispute.paymentId);
+  const topUp = await lockTopUp(trx, { payment_id: dispute.paymentId });
   if (!topUp) return { taken: 'foreign', topUp: null };
   if (dispute.currency !== topUp.currency) return { taken: 'differs', topUp };
   const take = dispute.kind === 'disputed' ? debit : creditBack;

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { TopUpStep } from '../../../workflows/topups/contract.ts';
 import type { Payment, PaymentOutcome, PaymentService } from './payments/port.ts';
-import { failTopUp, takePayment, type TopUpFailure, type TopUpRow } from './settle.ts';
+import { expectTopUp, findTopUp, markSent, storeFailure, type TopUpRow } from './model.ts';
+import { failTopUp, takePayment, type TopUpFailure } from './settle.ts';
 
 const HOUR_MS = 3_600_000;
 /** After this time, the service either has a payment for a request, or will never have one. */
@@ -31,13 +32,6 @@ export interface TopUpRun {
 }
 
 const final: TopUpStep = { state: 'final', lookAt: '' };
-const COLUMNS =
-  'id, key, account_id, amount_cents, currency, customer, payment_method, status, asked_at, payment_id';
-
-async function findTopUp(pool: pg.Pool, topUpId: number): Promise<TopUpRow | undefined> {
-  const { rows } = await pool.query<TopUpRow>(`select ${COLUMNS} from topups where id = $1`, [topUpId]);
-  return rows[0];
-}
 
 async function waitFor(
   pool: pg.Pool,
@@ -45,11 +39,7 @@ async function waitFor(
   state: TopUpStep['state'],
   lookAt: Date,
 ): Promise<TopUpStep> {
-  const expectedBy = new Date(lookAt.getTime() + EXPECTED_MS);
-  await pool.query(`update topups set engine_expected_by = $2 where id = $1 and status = 'pending'`, [
-    topUpId,
-    expectedBy,
-  ]);
+  await expectTopUp(pool, topUpId, new Date(lookAt.getTime() + EXPECTED_MS));
   return { state, lookAt: lookAt.toISOString() };
 }
 
@@ -72,18 +62,6 @@ async function take({ pool, from, log }: TopUpRunDeps, payment: Payment): Promis
   else log.info({ ...fields, taken }, 'payment taken');
 }
 
-/**
- * Marks the request as sent before it leaves.
- * @returns undefined if it was already sent, or the top-up has ended
- */
-async function markSent(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpRow | undefined> {
-  const { rows } = await pool.query<TopUpRow>(
-    `update topups set asked_at = $2 where id = $1 and status = 'pending' and asked_at is null returning ${COLUMNS}`,
-    [topUpId, asOf],
-  );
-  return rows[0];
-}
-
 async function takeOutcome(deps: TopUpRunDeps, topUp: TopUpRow, outcome: PaymentOutcome): Promise<void> {
   if (outcome.kind === 'payment') return take(deps, outcome.payment);
   const { id: topUpId, account_id } = topUp;
@@ -91,11 +69,7 @@ async function takeOutcome(deps: TopUpRunDeps, topUp: TopUpRow, outcome: Payment
   deps.log.warn({ topup_id: topUpId, account_id, kind, failure }, 'no payment');
   if (kind === 'refused') return fail(deps, topUpId, { failure, counted: true });
   // Kept for operators. A notification may have arrived first; the row is then final.
-  await deps.pool.query(
-    `update topups set failure = $2, asked_at = case when $3 then null else asked_at end
-     where id = $1 and status = 'pending' and payment_id is null`,
-    [topUpId, failure, kind === 'not_sent'],
-  );
+  await storeFailure(deps.pool, topUpId, { failure, unsent: kind === 'not_sent' });
 }
 
 /** Asks the service for the outcome of a payment. Ends a top-up that has waited for one too long. */
