@@ -1,4 +1,4 @@
-import type { ModelObject } from 'objection';
+import { fn, type ModelObject } from 'objection';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -52,17 +52,16 @@ export async function findList(db: Queryable, scope: BrandScope, id: number): Pr
 /** @returns null if the brand has no such list */
 export async function updateList(
   db: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   id: number,
   { name, description, visible }: ChangeListBody,
 ): Promise<ListRow | null> {
-  const { rows } = await db.query<ListRow>(
-    `update lists set name = coalesce($4, name),
-       description = case when $5 then $6 else description end, visible = coalesce($7, visible), updated_at = now()
-     where id = $3 and account_id = $1 and brand_id = $2 and removed_at is null returning ${COLUMNS}`,
-    [accountId, brandId, id, name ?? null, description !== undefined, description ?? null, visible ?? null],
-  );
-  return rows[0] ?? null;
+  const [row] = await ListModel.ofBrand(db, scope)
+    .where('id', id)
+    .whereNull('removed_at')
+    .patch({ name, description, visible, updated_at: fn.now() })
+    .returning(ListModel.columns);
+  return row ?? null;
 }
 
 /** Finds lists, newest first. @param name only lists with this name */
@@ -88,17 +87,13 @@ export async function findLists(
 }
 
 /** Hides a list. @returns null if the brand has no such list */
-export async function hideList(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  id: number,
-): Promise<ListRow | null> {
-  const { rows } = await db.query<ListRow>(
-    `update lists set removed_at = now()
-     where id = $3 and account_id = $1 and brand_id = $2 and removed_at is null returning ${COLUMNS}`,
-    [accountId, brandId, id],
-  );
-  return rows[0] ?? null;
+export async function hideList(db: Queryable, scope: BrandScope, id: number): Promise<ListRow | null> {
+  const [row] = await ListModel.ofBrand(db, scope)
+    .where('id', id)
+    .whereNull('removed_at')
+    .patch({ removed_at: fn.now() })
+    .returning(ListModel.columns);
+  return row ?? null;
 }
 
 /** The names of the segments that use the list, at most ten. */
@@ -155,35 +150,37 @@ export interface BulkOutcome {
   contact_id: number | null;
 }
 
+class BulkResultsModel extends TenantModel {
+  static override readonly tableName = 'list_bulk_results';
+  static override readonly columns = ['id', 'statuses', 'contact_ids'];
+  declare account_id: number;
+  declare brand_id: number;
+  /** A letter for each item. */
+  declare statuses: string;
+  declare contact_ids: (number | null)[];
+}
+
 /** Stores the results of a bulk request. @returns the id */
 export async function insertBulkResults(
   db: Queryable,
-  { accountId, brandId }: BrandScope,
+  { accountId: account_id, brandId: brand_id }: BrandScope,
   outcomes: readonly BulkOutcome[],
 ): Promise<number> {
-  const { rows } = await db.query<{ id: number }>(
-    `insert into list_bulk_results (account_id, brand_id, statuses, contact_ids) values ($1, $2, $3, $4) returning id`,
-    [
-      accountId,
-      brandId,
-      outcomes.map(({ status }) => letters[status]).join(''),
-      outcomes.map((outcome) => outcome.contact_id),
-    ],
-  );
-  return rows[0]?.id ?? 0;
+  const statuses = outcomes.map(({ status }) => letters[status]).join('');
+  const contact_ids = outcomes.map((outcome) => outcome.contact_id);
+  const row = await BulkResultsModel.on(db)
+    .insert({ account_id, brand_id, statuses, contact_ids })
+    .returning('id');
+  return row.id;
 }
 
 /** @returns null if the results were removed */
 export async function findBulkResults(
   db: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   id: number,
 ): Promise<BulkOutcome[] | null> {
-  const { rows } = await db.query<{ statuses: string; contact_ids: (number | null)[] }>(
-    'select statuses, contact_ids from list_bulk_results where id = $3 and account_id = $1 and brand_id = $2',
-    [accountId, brandId, id],
-  );
-  const [row] = rows;
+  const row = await BulkResultsModel.findInBrand(db, scope, id);
   if (!row) return null;
   return row.contact_ids.map((contact_id, n) => ({
     status: statusOf.get(row.statuses.charAt(n) as 'a') ?? 'invalid',
