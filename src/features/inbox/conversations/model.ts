@@ -1,57 +1,74 @@
 /** Statements of conversations. */
+import { fn, type ModelObject } from 'objection';
 import { emailParts } from '../../../delivery/terms/addresses/search-keys.ts';
 import { prefixPattern } from '../../../platform/db/like.ts';
-import type { BrandScope } from '../../../platform/db/model.ts';
+import { type BrandScope, TenantModel } from '../../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ConversationStatus } from './schema.ts';
 
-/** A row of `conversations`. */
-export interface ConversationRow {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  inbox_id: number;
-  contact_id: number | null;
-  linked_conversation_id: number | null;
+class ConversationModel extends TenantModel {
+  static override readonly tableName = 'conversations';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'inbox_id',
+    'contact_id',
+    'linked_conversation_id',
+    'participants',
+    'subject',
+    'status',
+    'assignee_id',
+    'unread_count',
+    'last_message_at',
+    'created_at',
+    'updated_at',
+  ];
+  declare account_id: number;
+  declare brand_id: number;
+  declare inbox_id: number;
+  declare contact_id: number | null;
+  declare linked_conversation_id: number | null;
   /** Keys of addresses. */
-  participants: string[];
-  subject: string | null;
-  status: ConversationStatus;
-  assignee_id: number | null;
-  unread_count: number;
-  last_message_at: Date;
-  created_at: Date;
-  updated_at: Date;
+  declare participants: string[];
+  declare subject: string | null;
+  declare status: ConversationStatus;
+  declare assignee_id: number | null;
+  declare unread_count: number;
+  declare last_message_at: Date;
+  declare created_at: Date;
+  declare updated_at: Date;
 }
+/** A row of `conversations`. */
+export type ConversationRow = ModelObject<ConversationModel>;
 
-const COLUMNS = `c.id, c.account_id, c.brand_id, c.inbox_id, c.contact_id, c.linked_conversation_id, c.participants,
-  c.subject, c.status, c.assignee_id, c.unread_count, c.last_message_at, c.created_at, c.updated_at`;
+/** SQL: the columns of a conversation `c`. */
+const COLUMNS = ConversationModel.columns.map((name) => `c.${name}`).join(', ');
 
 /** A search by text looks at this many conversations, the newest ones that match the other filters. */
 const MAX_SEARCHED = 5_000;
 
-async function readConversation(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  id: number,
-  lock: '' | 'for update',
-): Promise<ConversationRow | null> {
-  const { rows } = await db.query<ConversationRow>(
-    `select ${COLUMNS} from conversations c where c.account_id = $1 and c.brand_id = $2 and c.id = $3 ${lock}`,
-    [accountId, brandId, id],
-  );
-  return rows[0] ?? null;
-}
-
 /** @returns null if the brand has no such conversation */
-export function findConversation(db: Queryable, scope: BrandScope, id: number) {
-  return readConversation(db, scope, id, '');
+export function findConversation(
+  db: Queryable,
+  scope: BrandScope,
+  id: number,
+): Promise<ConversationRow | null> {
+  return ConversationModel.findInBrand(db, scope, id);
 }
 
 /** Locks a conversation until the transaction ends. @returns null if the brand has no such conversation */
-export function lockConversation(trx: Queryable, scope: BrandScope, id: number) {
-  return readConversation(trx, scope, id, 'for update');
+export async function lockConversation(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+): Promise<ConversationRow | null> {
+  const [row] = await ConversationModel.ofBrand(trx, scope)
+    .where('id', id)
+    .forUpdate()
+    .select(ConversationModel.columns);
+  return row ?? null;
 }
 
 export interface ConversationFilters {
@@ -113,24 +130,15 @@ export interface ConversationChange {
 /** @returns null if the brand has no such conversation */
 export async function updateConversation(
   db: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   id: number,
-  change: ConversationChange,
+  { status, assigneeId: assignee_id, unreadCount: unread_count }: ConversationChange,
 ): Promise<ConversationRow | null> {
-  const values: unknown[] = [accountId, brandId, id];
-  const sets = ['updated_at = now()'];
-  const set = (column: string, value: unknown) => {
-    if (value !== undefined) sets.push(`${column} = $${values.push(value)}`);
-  };
-  set('status', change.status);
-  set('assignee_id', change.assigneeId);
-  set('unread_count', change.unreadCount);
-  const { rows } = await db.query<ConversationRow>(
-    `update conversations c set ${sets.join(', ')}
-     where c.account_id = $1 and c.brand_id = $2 and c.id = $3 returning ${COLUMNS}`,
-    values,
-  );
-  return rows[0] ?? null;
+  const [row] = await ConversationModel.ofBrand(db, scope)
+    .where('id', id)
+    .patch({ status, assignee_id, unread_count, updated_at: fn.now() })
+    .returning(ConversationModel.columns);
+  return row ?? null;
 }
 
 /** Whether a user belongs to an account. */
