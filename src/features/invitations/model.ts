@@ -1,4 +1,4 @@
-import type { ModelObject } from 'objection';
+import { fn, type ModelObject, raw } from 'objection';
 import type { Role } from '../../platform/auth/tenant.ts';
 import { type AccountScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
@@ -26,27 +26,29 @@ export class InvitationModel extends TenantModel {
   declare role: Role;
   declare invited_by: number | null;
   declare mail_count: number;
+  declare token_digest: Buffer | null;
+  declare revoked_at: Date | null;
   declare expires_at: Date;
   declare created_at: Date;
 }
-export type InvitationRow = ModelObject<InvitationModel>;
+export type InvitationRow = Omit<ModelObject<InvitationModel>, 'token_digest' | 'revoked_at'>;
 
 const COLUMNS = InvitationModel.columns.map((name) => `i.${name}`).join(', ');
 /** SQL: neither accepted nor revoked; it may have expired. */
 const PENDING = 'i.accepted_at is null and i.revoked_at is null';
 const ACCEPTABLE = `${PENDING} and i.expires_at > now()`;
 
+/** When an invitation that is sent now expires. */
+const expiry = () => raw(`now() + interval '${INVITATION_DAYS} days'`);
+
 /** @param values.token_digest null: the address has a user */
 export async function insertInvitation(
   db: Queryable,
   values: Pick<InvitationRow, 'account_id' | 'email' | 'email_key' | 'role' | 'invited_by'>,
 ): Promise<InvitationRow> {
-  const { rows } = await db.query<InvitationRow>(
-    `insert into invitations as i (account_id, email, email_key, role, invited_by, expires_at)
-     values ($1, $2, $3, $4, $5, now() + interval '${INVITATION_DAYS} days') returning ${COLUMNS}`,
-    [values.account_id, values.email, values.email_key, values.role, values.invited_by],
-  );
-  return rows[0] as InvitationRow;
+  return InvitationModel.on(db)
+    .insert({ ...values, expires_at: expiry() })
+    .returning(InvitationModel.columns);
 }
 
 /** Invitations that have not been accepted or revoked, newest first. */
@@ -118,17 +120,19 @@ export async function renewInvitation(
   id: number,
   { digest, mailed }: { digest: Buffer | null; mailed: boolean },
 ): Promise<InvitationRow> {
-  const { rows } = await db.query<InvitationRow>(
-    `update invitations i set token_digest = $2, mail_count = mail_count + $3,
-       expires_at = now() + interval '${INVITATION_DAYS} days'
-     where i.id = $1 returning ${COLUMNS}`,
-    [id, digest, mailed ? 1 : 0],
-  );
-  return rows[0] as InvitationRow;
+  const [row] = await InvitationModel.on(db)
+    .where('id', id)
+    .patch({
+      token_digest: digest,
+      mail_count: raw('mail_count + ?', [mailed ? 1 : 0]),
+      expires_at: expiry(),
+    })
+    .returning(InvitationModel.columns);
+  return row as InvitationRow;
 }
 
 export async function revokeInvitation(db: Queryable, id: number): Promise<void> {
-  await db.query('update invitations set revoked_at = now() where id = $1', [id]);
+  await InvitationModel.on(db).where('id', id).patch({ revoked_at: fn.now() });
 }
 
 /** How an invited person names an invitation: by its token, or signed in by its id. */
