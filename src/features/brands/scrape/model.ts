@@ -1,25 +1,42 @@
 /** Rows of `brand_scrapes`. */
-import type { BrandScope } from '../../../platform/db/model.ts';
+import { type ModelObject, type PartialModelObject, raw } from 'objection';
+import { type BrandScope, TenantModel } from '../../../platform/db/model.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ScrapedField, ScrapeError } from './fields.ts';
 
-export interface ScrapeRow {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  url: string;
-  overwrite: boolean;
-  status: 'scraping' | 'completed' | 'failed' | 'discarded';
-  fields_found: ScrapedField[];
-  error: ScrapeError | null;
-  /** The brand's values when the scrape began. */
-  before: Partial<Record<ScrapedField, unknown>>;
-  started_at: Date;
-  finished_at: Date | null;
-}
+class ScrapeModel extends TenantModel {
+  static override readonly tableName = 'brand_scrapes';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'url',
+    'overwrite',
+    'status',
+    'fields_found',
+    'error',
+    'before',
+    'started_at',
+    'finished_at',
+  ];
+  static override readonly jsonColumns = ['before'];
 
-const COLUMNS =
-  'id, account_id, brand_id, url, overwrite, status, fields_found, error, before, started_at, finished_at';
+  declare account_id: number;
+  declare brand_id: number;
+  declare url: string;
+  declare overwrite: boolean;
+  declare status: 'scraping' | 'completed' | 'failed' | 'discarded';
+  declare fields_found: ScrapedField[];
+  declare error: ScrapeError | null;
+  /** The brand's values when the scrape began. */
+  declare before: Partial<Record<ScrapedField, unknown>>;
+  declare engine_expected_by: Date | null;
+  declare started_at: Date;
+  declare finished_at: Date | null;
+}
+export type ScrapeRow = Omit<ModelObject<ScrapeModel>, 'engine_expected_by'>;
+
+const COLUMNS = ScrapeModel.columns.join(', ');
 
 /** @returns null if the brand was never scraped */
 export async function findLatestScrape(db: Queryable, brandId: number): Promise<ScrapeRow | null> {
@@ -41,16 +58,8 @@ export async function findLatestScrapes(db: Queryable, brandIds: readonly number
 }
 
 /** @returns null if the brand has no such scrape */
-export async function findScrape(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  id: number,
-): Promise<ScrapeRow | null> {
-  const { rows } = await db.query<ScrapeRow>(
-    `select ${COLUMNS} from brand_scrapes where id = $1 and account_id = $2 and brand_id = $3`,
-    [id, accountId, brandId],
-  );
-  return rows[0] ?? null;
+export function findScrape(db: Queryable, scope: BrandScope, id: number): Promise<ScrapeRow | null> {
+  return ScrapeModel.findInBrand(db, scope, id);
 }
 
 /**
@@ -58,11 +67,8 @@ export async function findScrape(
  * @returns null if it has ended, or a newer one has replaced it
  */
 export async function findUnfinished(db: Queryable, id: number): Promise<ScrapeRow | null> {
-  const { rows } = await db.query<ScrapeRow>(
-    `select ${COLUMNS} from brand_scrapes where id = $1 and status = 'scraping'`,
-    [id],
-  );
-  return rows[0] ?? null;
+  const [row] = await ScrapeModel.on(db).where({ id, status: 'scraping' }).select(ScrapeModel.columns);
+  return row ?? null;
 }
 
 /**
@@ -119,23 +125,26 @@ export async function secondsUntilAllowed(
   return rows[0]?.seconds ?? null;
 }
 
+/** What every end of a scrape sets. Scrapes end after long work, so the time is not that of their transaction. */
+const ended = () => ({ finished_at: raw('clock_timestamp()'), engine_expected_by: null });
+
 /** Replaces the brand's unfinished scrapes with a new one. */
 export async function insertScrape(
   trx: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   scrape: Pick<ScrapeRow, 'url' | 'overwrite' | 'before'>,
 ): Promise<number> {
-  await trx.query(
-    `update brand_scrapes set status = 'discarded', finished_at = clock_timestamp(), engine_expected_by = null
-     where brand_id = $1 and status = 'scraping'`,
-    [brandId],
-  );
-  const { rows } = await trx.query<{ id: number }>(
-    `insert into brand_scrapes (account_id, brand_id, url, overwrite, before, engine_expected_by)
-     values ($1, $2, $3, $4, $5, now() + interval '1 minute') returning id`,
-    [accountId, brandId, scrape.url, scrape.overwrite, JSON.stringify(scrape.before)],
-  );
-  return rows[0]?.id ?? 0;
+  await ScrapeModel.ofBrand(trx, scope)
+    .where('status', 'scraping')
+    .patch({ status: 'discarded', ...ended() });
+  const { id } = await ScrapeModel.on(trx)
+    .insert({
+      ...{ account_id: scope.accountId, brand_id: scope.brandId },
+      ...scrape,
+      engine_expected_by: raw(`now() + interval '1 minute'`),
+    })
+    .returning('id');
+  return id;
 }
 
 /**
@@ -147,15 +156,14 @@ export async function endScrape(
   id: number,
   end: { fieldsFound: readonly ScrapedField[] } | { error: ScrapeError },
 ): Promise<boolean> {
-  const [status, fields, error] =
-    'error' in end ? ['failed', [], end.error] : ['completed', end.fieldsFound, null];
-  const { rowCount } = await db.query(
-    `update brand_scrapes
-     set status = $2, fields_found = $3, error = $4, finished_at = clock_timestamp(), engine_expected_by = null
-     where id = $1 and status = 'scraping'`,
-    [id, status, fields, error],
-  );
-  return rowCount === 1;
+  const outcome =
+    'error' in end
+      ? ({ status: 'failed', fields_found: [], error: end.error } as const)
+      : ({ status: 'completed', fields_found: [...end.fieldsFound], error: null } as const);
+  const changed = await ScrapeModel.on(db)
+    .where({ id, status: 'scraping' })
+    .patch({ ...outcome, ...ended() } as PartialModelObject<ScrapeModel>);
+  return changed === 1;
 }
 
 /** Records what a scrape has written, and its source. */
