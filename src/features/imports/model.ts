@@ -1,4 +1,4 @@
-import { fn, type ModelObject } from 'objection';
+import { fn, type ModelObject, raw } from 'objection';
 import type { Finder } from '../../platform/auth/tenant.ts';
 import type { SuppressionReason } from '../../delivery/ledger/consent/suppressions.ts';
 import type { CsvDialect } from '../../platform/csv/inspect.ts';
@@ -98,11 +98,14 @@ export class ImportModel extends TenantModel {
   declare encoding: (Omit<UsedEncoding, 'samples'> & Partial<UsedEncoding>) | null;
   declare failure_code: string | null;
   declare failure: string | null;
+  /** The keys of the addresses in the examples and samples. */
+  declare example_keys: string[] | null;
+  declare engine_expected_by: Date | null;
   declare created_at: Date;
   declare started_at: Date | null;
   declare finished_at: Date | null;
 }
-export type ImportRecord = ModelObject<ImportModel>;
+export type ImportRecord = Omit<ModelObject<ImportModel>, 'example_keys' | 'engine_expected_by'>;
 /** Columns that may be large. */
 const LARGE = ['layout', 'examples', 'position'] as const;
 export type ListedImport = Omit<ImportRecord, (typeof LARGE)[number]>;
@@ -257,17 +260,57 @@ export interface LookedThrough {
   keys: readonly string[];
 }
 
+/** A running import whose file has not been looked through. */
+const uninspected = (db: Queryable, id: number) =>
+  ImportModel.on(db).where({ id, status: 'processing' }).whereNull('position');
+
 /** Stores what looking through the file has found, before its first row is imported. */
 export async function storeLayout(
   db: Queryable,
   id: number,
   { layout, encoding, examples, keys }: LookedThrough,
 ): Promise<void> {
-  await db.query(
-    `update imports set layout = $2, examples = $3, example_keys = $4, encoding = $5
-     where id = $1 and status = 'processing' and position is null`,
-    [id, JSON.stringify(layout), JSON.stringify(examples), keys, JSON.stringify(encoding)],
-  );
+  await uninspected(db, id).patch({ layout, examples, example_keys: [...keys], encoding });
+}
+
+/** When the workflow of an import that has just done something must do the next thing. */
+const soon = () => raw(`now() + interval '2 minutes'`);
+
+/** Stores where the rows begin, and how many there are. The first row is imported next. */
+export async function storeBeginning(
+  db: Queryable,
+  id: number,
+  { position, totalRows: total_rows }: { position: CsvPosition; totalRows: number },
+): Promise<void> {
+  await uninspected(db, id).patch({
+    position: markedPosition(position),
+    total_rows,
+    engine_expected_by: soon(),
+  });
+}
+
+/** Why an import fails as a whole. */
+export interface Failure {
+  code: string;
+  message: string;
+}
+
+/** Ends a running import. @returns false if it has already ended */
+export async function endImport(trx: Queryable, id: number, failure: Failure | null): Promise<boolean> {
+  const changed = await ImportModel.on(trx)
+    .where({ id, status: 'processing' })
+    .patch({
+      ...{ status: failure ? 'failed' : 'completed', finished_at: fn.now() },
+      ...{ failure_code: failure?.code ?? null, failure: failure?.message ?? null },
+      total_rows: raw('coalesce(total_rows, 0)'),
+      engine_expected_by: soon(),
+    });
+  return changed === 1;
+}
+
+/** Records that the file of an import is gone, so that its workflow may end. */
+export async function forgetFile(db: Queryable, id: number): Promise<void> {
+  await ImportModel.on(db).where('id', id).patch({ storage_key: null, engine_expected_by: null });
 }
 
 /** Clears the examples and samples of imports that have some from a row with one of the addresses. */

@@ -22,10 +22,13 @@ import { decideConsent, readWords } from './consent/words-of-file.ts';
 import { examplesOf, samplesOf } from './examples.ts';
 import { importEvents } from './events.ts';
 import {
+  endImport,
+  type Failure,
+  forgetFile,
   type ImportRecord,
   type Layout,
-  markedPosition,
   readImport,
+  storeBeginning,
   storeLayout,
   timezoneOf,
 } from './model.ts';
@@ -88,12 +91,6 @@ const gone: ImportState = {
   failedCount: 0,
 };
 
-/** Why an import fails as a whole. */
-interface Failure {
-  code: string;
-  message: string;
-}
-
 /** Ends a running import and publishes its event. Does nothing if it has already ended. */
 async function finishImport(
   { pool, events, waker }: ImportRunDeps,
@@ -101,13 +98,7 @@ async function finishImport(
   failure: Failure | null,
 ): Promise<void> {
   const queued = await inTransaction(pool, async (trx) => {
-    const { rowCount } = await trx.query(
-      `update imports set status = $2, failure_code = $3, failure = $4, finished_at = now(),
-         total_rows = coalesce(total_rows, 0), engine_expected_by = now() + interval '2 minutes'
-       where id = $1 and status = 'processing'`,
-      [id, failure ? 'failed' : 'completed', failure?.code ?? null, failure?.message ?? null],
-    );
-    const row = rowCount === 1 ? await readImport(trx, id) : null;
+    const row = (await endImport(trx, id, failure)) ? await readImport(trx, id) : null;
     if (!row) return null;
     await wakeWaiting(trx, row.account_id);
     const data = {
@@ -186,11 +177,7 @@ async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, a
   }
   const failure = await decideColumns(deps, row, inspection, open, progress);
   if (failure) return finishImport(deps, row.id, failure);
-  await deps.pool.query(
-    `update imports set position = $2, total_rows = $3, engine_expected_by = now() + interval '2 minutes'
-     where id = $1 and status = 'processing' and position is null`,
-    [row.id, JSON.stringify(markedPosition(inspection.body)), inspection.records],
-  );
+  await storeBeginning(deps.pool, row.id, { position: inspection.body, totalRows: inspection.records });
 }
 
 /** Whether the chunk makes some recipients get no more mail. */
@@ -296,9 +283,7 @@ async function clear(
     if (Date.now() >= until || attendance.stopping.aborted) return false;
   }
   if (row.storage_key !== null) await store.remove(row.storage_key);
-  await pool.query('update imports set storage_key = null, engine_expected_by = null where id = $1', [
-    row.id,
-  ]);
+  await forgetFile(pool, row.id);
   return true;
 }
 
