@@ -1,10 +1,19 @@
-import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
+import { fn } from 'objection';
+import { type AccountScope, type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** How long a page can be opened, in seconds. */
 const LIFETIME_SECONDS = 60;
 /** Maximum number of pages of one brand; the newest stay. */
 const MAX_PAGES = 100;
+
+class PreviewModel extends TenantModel {
+  static override readonly tableName = 'previews';
+  static override readonly columns = ['id', 'page', 'expires_at'];
+  /** The whole HTML of the page. */
+  declare page: string;
+  declare expires_at: Date;
+}
 
 /** Keeps a page, and removes those of the brand that have expired. */
 export async function insertPreview(
@@ -24,14 +33,10 @@ export async function insertPreview(
 }
 
 /** @returns null if the page has expired */
-export async function findPreview(
-  db: Queryable,
-  { accountId }: AccountScope,
-  id: number,
-): Promise<string | null> {
-  const { rows } = await db.query<{ page: string }>(
-    'select page from previews where id = $1 and account_id = $2 and expires_at > now()',
-    [id, accountId],
-  );
-  return rows[0]?.page ?? null;
+export async function findPreview(db: Queryable, scope: AccountScope, id: number): Promise<string | null> {
+  const [row] = await PreviewModel.ofAccount(db, scope)
+    .where('id', id)
+    .where('expires_at', '>', fn.now())
+    .select('page');
+  return row?.page ?? null;
 }
