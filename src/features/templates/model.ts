@@ -1,4 +1,4 @@
-import { fn, type ModelObject } from 'objection';
+import { fn, type ModelObject, raw } from 'objection';
 import type { Design } from '../../delivery/content/templates/design.ts';
 import { VERSION_COLUMNS, type VersionRow } from '../../delivery/content/templates/versions.ts';
 import type { Channel } from '../../delivery/terms/message.ts';
@@ -198,11 +198,11 @@ export async function keepCompiled(
   versionId: number,
   variables: Record<string, unknown>,
 ): Promise<void> {
-  await db.query(
-    `update templates set version_id = $2, variables = $3
-     where id = $1 and date_trunc('milliseconds', updated_at) = $4`,
-    [row.id, versionId, JSON.stringify(variables), row.updated_at],
-  );
+  await TemplateModel.on(db)
+    .where('id', row.id)
+    // The row in memory has no microseconds.
+    .where(raw(`date_trunc('milliseconds', updated_at)`), row.updated_at)
+    .patch({ version_id: versionId, variables });
 }
 
 /**
