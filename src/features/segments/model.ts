@@ -51,9 +51,8 @@ export async function findSegments(
   return { rows, count: await countRows(db, 'segments s where s.brand_id = $1', [scope.brandId]) };
 }
 
-export async function findSegment(db: Queryable, scope: BrandScope, id: number): Promise<SegmentRow | null> {
-  const [row] = await SegmentModel.ofBrand(db, scope).where('id', id).select(SegmentModel.columns);
-  return row ?? null;
+export function findSegment(db: Queryable, scope: BrandScope, id: number): Promise<SegmentRow | null> {
+  return SegmentModel.findInBrand(db, scope, id);
 }
 
 export function insertSegment(

@@ -145,11 +145,8 @@ export function createImageReferences(db: Queryable, signedIds: SignedIds): Imag
     async accept(accountId, signedId) {
       const signed = signedIds.verify('upload', signedId);
       if (!signed || signed.accountId !== accountId) return null;
-      const { rowCount } = await db.query(
-        `select 1 from uploads where id = $1 and account_id = $2 and content_type like 'image/%'`,
-        [signed.id, accountId],
-      );
-      return rowCount === 1 ? `upload:${signed.id}` : null;
+      const upload = await findUpload(db, { accountId }, signed.id);
+      return upload?.content_type.startsWith('image/') ? `upload:${signed.id}` : null;
     },
     show(accountId, reference) {
       const id = REFERENCE.exec(reference ?? '')?.[1];

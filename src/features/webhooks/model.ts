@@ -70,9 +70,8 @@ export function findWebhooks(client: Queryable, tenant: Tenant): Promise<Webhook
   return WebhookModel.ofBrand(client, tenant).orderBy('id', 'desc').select(WebhookModel.columns).execute();
 }
 
-export async function findWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
-  const [row] = await WebhookModel.ofBrand(client, tenant).where('id', id).select(WebhookModel.columns);
-  return row ?? null;
+export function findWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
+  return WebhookModel.findInBrand(client, tenant, id);
 }
 
 /**

@@ -40,9 +40,8 @@ export function countBlocks(db: Queryable, { brandId }: BrandScope): Promise<Row
 }
 
 /** @returns null if the brand has no such block */
-export async function findBlock(db: Queryable, scope: BrandScope, id: number): Promise<InboxBlockRow | null> {
-  const [row] = await InboxBlockModel.ofBrand(db, scope).where('id', id).select(InboxBlockModel.columns);
-  return row ?? null;
+export function findBlock(db: Queryable, scope: BrandScope, id: number): Promise<InboxBlockRow | null> {
+  return InboxBlockModel.findInBrand(db, scope, id);
 }
 
 /** @returns null if the brand has no such block */
