@@ -168,9 +168,8 @@ export async function deleteDomain(db: Queryable, tenant: Tenant, id: number): P
 }
 
 /** For the watch, which works across tenants. */
-export async function findById(db: Queryable, id: number): Promise<DomainRow | null> {
-  const [row] = await DomainModel.on(db).where('id', id).select(DomainModel.columns);
-  return row ?? null;
+export function findById(db: Queryable, id: number): Promise<DomainRow | null> {
+  return DomainModel.findRow(db, id);
 }
 
 /** Reads all claims of a name, and locks them until the transaction ends. */

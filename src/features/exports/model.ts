@@ -125,9 +125,8 @@ export async function findExport(db: Queryable, scope: Finder, id: number): Prom
 }
 
 /** Reads an export of any brand. */
-export async function readExport(db: Queryable, id: number): Promise<ExportRow | null> {
-  const [row] = await ExportModel.on(db).where('id', id).select(ExportModel.columns);
-  return row ?? null;
+export function readExport(db: Queryable, id: number): Promise<ExportRow | null> {
+  return ExportModel.findRow(db, id);
 }
 
 /** Finds exports, newest first. */

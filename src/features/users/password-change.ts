@@ -3,7 +3,8 @@ import { AppError, invalid } from '../../errors.ts';
 import { lockPassword } from '../../platform/auth/session-rows.ts';
 import type { UserSession } from '../../platform/auth/session.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
-import { lockUser, replacePassword } from './passwords.ts';
+import { lockUser } from './model.ts';
+import { replacePassword } from './passwords.ts';
 import { getUser, lineOfUser, type PasswordChecks, type UserRow } from './service.ts';
 import type { ChangePasswordBody } from './schema.ts';
 

@@ -2,11 +2,7 @@ import { notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSessions } from '../sessions/service.ts';
-
-/** Changes of a user's password and use of its links wait for each other. Lock the user before any other row. */
-export async function lockUser(trx: Queryable, userId: number): Promise<void> {
-  await trx.query('select 1 from users where id = $1 for no key update', [userId]);
-}
+import { updateUser } from './model.ts';
 
 /**
  * Replaces a user's password. Ends the user's sessions, forgets the known networks, makes the links for new
@@ -21,11 +17,7 @@ export async function replacePassword(
   keptSession: number | null = null,
 ): Promise<void> {
   // First: see `deleteSessions`.
-  const { rowCount } = await trx.query(
-    'update users set password_hash = $2, updated_at = now() where id = $1',
-    [userId, passwordHash],
-  );
-  if (rowCount === 0) throw notFound('user');
+  if (!(await updateUser(trx, userId, { password_hash: passwordHash }))) throw notFound('user');
   await trx.query('update password_resets set used_at = now() where user_id = $1 and used_at is null', [
     userId,
   ]);

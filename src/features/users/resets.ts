@@ -3,7 +3,8 @@ import { notFound } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { digestOfToken } from '../../platform/secrets/one-time-token.ts';
 import { mailSecret, type Notice } from '../system-mail/service.ts';
-import { lockUser, replacePassword } from './passwords.ts';
+import { lockUser } from './model.ts';
+import { replacePassword } from './passwords.ts';
 import { createReset, resetPath } from './reset-links.ts';
 import { emailKey, lineOfUser, type PasswordChecks } from './service.ts';
 

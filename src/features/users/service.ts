@@ -4,6 +4,7 @@ import { invalid, notFound } from '../../errors.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { setRole } from './memberships.ts';
+import { findUser, findUserId, insertUser, updateUser, type UserRow } from './model.ts';
 import { hashPassword } from './password-checks.ts';
 import { replacePassword } from './passwords.ts';
 
@@ -15,7 +16,7 @@ export {
   requireManager,
   requireNotAbove,
 } from './memberships.ts';
-export { lockUser } from './passwords.ts';
+export { emailKey, findUserByEmail, findUserId, insertUser, lockUser, type UserRow } from './model.ts';
 export { presentUser } from './presenter.ts';
 export { createReset, resetPath } from './reset-links.ts';
 export {
@@ -32,24 +33,6 @@ const GENERATED_PASSWORD_BYTES = 15;
 export function generatePassword(): string {
   return randomBytes(GENERATED_PASSWORD_BYTES).toString('base64url');
 }
-
-/** A row of `users`. */
-export interface UserRow {
-  id: number;
-  first_name: string;
-  last_name: string;
-  email: string;
-  mobile: string;
-  country_code: string;
-  admin: boolean;
-  password_hash: string;
-  created_at: Date;
-  updated_at: Date;
-}
-
-/** SQL: the columns of a {@link UserRow}. */
-const USER_COLUMNS = `id, first_name, last_name, email, mobile, country_code, admin, password_hash, created_at,
-  updated_at`;
 
 export interface NewUser {
   email: string;
@@ -73,33 +56,6 @@ export interface AddedMember {
   created: boolean;
   /** The generated password of a new user, to be shown once; null if it was given or the user already existed. */
   password: string | null;
-}
-
-/** Normalizes an address, as `users.email_key` stores it. */
-export function emailKey(email: string): string {
-  return email.trim().toLowerCase();
-}
-
-/** @returns the id; null if the address already has a user */
-export async function insertUser(
-  db: Queryable,
-  input: Omit<NewUser, 'password'>,
-  passwordHash: string,
-): Promise<number | null> {
-  const { rows } = await db.query<{ id: number }>(
-    `insert into users (email, email_key, first_name, last_name, password_hash) values ($1, $2, $3, $4, $5)
-     on conflict (email_key) do nothing returning id`,
-    [input.email.trim(), emailKey(input.email), input.firstName ?? '', input.lastName ?? '', passwordHash],
-  );
-  return rows[0]?.id ?? null;
-}
-
-/** @returns the id of the user with this address in any letter case; null if there is none */
-export async function findUserId(db: Queryable, email: string): Promise<number | null> {
-  const { rows } = await db.query<{ id: number }>('select id from users where email_key = $1', [
-    emailKey(email),
-  ]);
-  return rows[0]?.id ?? null;
 }
 
 /**
@@ -131,18 +87,9 @@ export async function addMember(trx: Queryable, input: NewMember): Promise<Added
   };
 }
 
-/** @returns the user with this address in any letter case; null if there is none */
-export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | null> {
-  const { rows } = await db.query<UserRow>(`select ${USER_COLUMNS} from users where email_key = $1`, [
-    emailKey(email),
-  ]);
-  return rows[0] ?? null;
-}
-
 /** @throws AppError not_found */
 export async function getUser(db: Queryable, userId: number): Promise<UserRow> {
-  const { rows } = await db.query<UserRow>(`select ${USER_COLUMNS} from users where id = $1`, [userId]);
-  const [row] = rows;
+  const row = await findUser(db, userId);
   if (!row) throw notFound('user');
   return row;
 }
@@ -163,15 +110,14 @@ export interface UserChanges {
 export async function changeUser(trx: Queryable, userId: number, changes: UserChanges): Promise<UserRow> {
   const { firstName, lastName, mobile, countryCode, admin } = changes;
   const { country_code: known } = await getUser(trx, userId);
-  const values = [firstName, lastName, mobileOf(mobile, countryCode ?? known), countryCode, admin];
-  const { rows } = await trx.query<UserRow>(
-    `update users set first_name = coalesce($2, first_name), last_name = coalesce($3, last_name),
-       mobile = coalesce($4, mobile), country_code = coalesce($5, country_code), admin = coalesce($6, admin),
-       updated_at = now()
-     where id = $1 returning ${USER_COLUMNS}`,
-    [userId, ...values],
-  );
-  return rows[0] as UserRow;
+  const row = await updateUser(trx, userId, {
+    first_name: firstName,
+    last_name: lastName,
+    mobile: mobileOf(mobile, countryCode ?? known),
+    country_code: countryCode,
+    admin,
+  });
+  return row as UserRow;
 }
 
 function mobileOf(text: string | undefined, country: string): string | undefined {

@@ -13,11 +13,12 @@ export interface BrandScope extends AccountScope {
   brandId: number;
 }
 
-/** The class of a model `M`, with the statics of {@link TenantModel}. */
-type ClassOf<M extends TenantModel> = Constructor<M> & Pick<typeof TenantModel, keyof typeof TenantModel>;
+/** The class of a model `M`, with the statics of `Base`. */
+type ClassOf<M extends RowModel, Base extends typeof RowModel = typeof RowModel> = Constructor<M> &
+  Pick<Base, keyof Base>;
 
 /**
- * A table whose rows belong to an account: it has a bigint `id`, an `account_id` and usually a `brand_id`.
+ * A table with a bigint `id`. Rows that belong to an account have a {@link TenantModel}.
  *
  * Models read and write single rows of a resource. Statements that are hot or set-based, join or compute are written in
  * SQL. So is `on conflict do nothing`: if nothing is inserted, Objection returns the given row as if it were.
@@ -26,12 +27,10 @@ type ClassOf<M extends TenantModel> = Constructor<M> & Pick<typeof TenantModel, 
  * - Each function takes `db` first: the pool, or the client of the caller's transaction. A model opens no transaction.
  * - A row has the names of its columns (`row.account_id`), in models and in the results of SQL alike. Parameters and
  *   computed values are in camel case.
- * - Start a query with {@link ofAccount} or {@link ofBrand}, so that no other tenant's row can match. {@link on} is for
- *   inserts, and for workflows and operators' commands, which work across tenants.
  *
  * A subclass declares its columns with `declare`, which emits no fields that would hide the values.
  */
-export class TenantModel extends Model {
+export class RowModel extends Model {
   /** The columns to read. Columns left out, such as the digest of a key, are never read. */
   static readonly columns: string[];
   /**
@@ -44,32 +43,47 @@ export class TenantModel extends Model {
 
   /** Serializes jsonb values. The driver would send an array as a PostgreSQL array, which suits only `text[]`. */
   override $setJson(json: Record<string, unknown>, options?: ModelOptions): this {
-    const { jsonColumns } = this.constructor as typeof TenantModel;
+    const { jsonColumns } = this.constructor as typeof RowModel;
     const given = jsonColumns.filter((name) => json[name] !== undefined && json[name] !== null);
     const serialized = given.map((name) => ({ [name]: JSON.stringify(json[name]) }));
     return super.$setJson(Object.assign({ ...json }, ...serialized) as object, options);
   }
 
-  /** Starts a query over the rows of all accounts. */
-  static on<M extends TenantModel>(this: ClassOf<M>, db: Queryable): QueryBuilder<M> {
+  /** Starts a query over all rows. */
+  static on<M extends RowModel>(this: ClassOf<M>, db: Queryable): QueryBuilder<M> {
     // Objection's types lose the model of a generic class; the query it builds is for `this`.
     const query = this.query(knexOn(db)) as unknown as QueryBuilder<M>;
     return query.onError(throwNative);
   }
 
+  /** Reads a row of any tenant. @returns null if there is none */
+  static async findRow<M extends RowModel>(this: ClassOf<M>, db: Queryable, id: number): Promise<M | null> {
+    const [row] = await this.on<M>(db).where('id', id).select(this.columns);
+    return row ?? null;
+  }
+}
+
+type TenantClass<M extends TenantModel> = ClassOf<M, typeof TenantModel>;
+
+/**
+ * A table whose rows belong to an account: it has an `account_id` and usually a `brand_id`. Start a query with
+ * {@link ofAccount} or {@link ofBrand}, so that no other tenant's row can match. {@link on} is for inserts, and for
+ * workflows and operators' commands, which work across tenants.
+ */
+export class TenantModel extends RowModel {
   /** Starts a query over the account's rows. */
-  static ofAccount<M extends TenantModel>(this: ClassOf<M>, db: Queryable, scope: AccountScope) {
+  static ofAccount<M extends TenantModel>(this: TenantClass<M>, db: Queryable, scope: AccountScope) {
     return this.on<M>(db).where('account_id', scope.accountId);
   }
 
   /** Starts a query over the brand's rows. */
-  static ofBrand<M extends TenantModel>(this: ClassOf<M>, db: Queryable, scope: BrandScope) {
+  static ofBrand<M extends TenantModel>(this: TenantClass<M>, db: Queryable, scope: BrandScope) {
     return this.ofAccount<M>(db, scope).where('brand_id', scope.brandId);
   }
 
   /** @returns null if the account has no such row */
   static async findInAccount<M extends TenantModel>(
-    this: ClassOf<M>,
+    this: TenantClass<M>,
     db: Queryable,
     scope: AccountScope,
     id: number,
@@ -80,7 +94,7 @@ export class TenantModel extends Model {
 
   /** @returns null if the brand has no such row */
   static async findInBrand<M extends TenantModel>(
-    this: ClassOf<M>,
+    this: TenantClass<M>,
     db: Queryable,
     scope: BrandScope,
     id: number,

@@ -1,5 +1,6 @@
 // Login does not reveal which addresses exist, and limits failures so that strangers cannot lock a user out.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type pg from 'pg';
 import { createLogin } from '../../../src/features/sessions/login.ts';
 import { sessionsUpkeep } from '../../../src/features/sessions/upkeep.ts';
 import { createPasswordChecks, verifyPassword } from '../../../src/features/users/service.ts';
@@ -36,9 +37,9 @@ describe('POST /v1/login', () => {
     const watched = new Proxy(pool, {
       get(target, name) {
         if (name !== 'query') return Reflect.get(target, name) as unknown;
-        return (text: string, values: unknown[]) => {
-          work.push(text);
-          return target.query(text, values);
+        return (statement: string | pg.QueryConfig, values?: unknown[]) => {
+          work.push(typeof statement === 'string' ? statement : statement.text);
+          return target.query(statement, values);
         };
       },
     });
@@ -56,7 +57,7 @@ describe('POST /v1/login', () => {
       return work;
     };
     const known = await workOf(api.email);
-    expect(known).toEqual([expect.stringContaining('from users'), expect.stringContaining('$argon2id$')]);
+    expect(known).toEqual([expect.stringContaining('from "users"'), expect.stringContaining('$argon2id$')]);
     expect(await workOf('nobody@acme.test')).toEqual(known);
   });
 

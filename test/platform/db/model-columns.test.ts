@@ -16,9 +16,9 @@ const namesIn = (text = ''): string[] => [...text.matchAll(/'(\w+)'/g)].map(([, 
 
 /** Reads the models from their sources: many classes are private to their file. */
 function declaredModels(): DeclaredModel[] {
-  const files = globSync('src/**/*.ts').map((path) => readFileSync(path, 'utf8'));
+  const files = globSync('src/features/**/*.ts').map((path) => readFileSync(path, 'utf8'));
   const classes = files.flatMap((text) => [
-    ...text.matchAll(/^(?:export )?class (\w+) extends TenantModel \{\n(.*?)^\}/gms),
+    ...text.matchAll(/^(?:export )?class (\w+) extends (?:Tenant|Row)Model \{\n(.*?)^\}/gms),
   ]);
   return classes.map(([, name = '', body = '']) => {
     const list = (property: string) => namesIn(body.match(new RegExp(`${property} = \\[(.*?)\\]`, 's'))?.[1]);
