@@ -1,54 +1,104 @@
-import type { BrandScope } from '../../platform/db/model.ts';
+import { fn, type ModelObject, raw, ref } from 'objection';
+import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Audience, CandidateCount, PinnedFilters } from './audience.ts';
 import { type AudienceKind, type OperationStatus, SHOWN_IDS } from './schema.ts';
 
-/** A row of `validation_operations`, without the filters and the ids that clients do not see. */
-export interface OperationRow {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  test: boolean;
-  audience_kind: AudienceKind;
-  shown_ids: number[];
-  ids_count: number;
-  status: OperationStatus;
-  as_of: Date;
-  max_contact_id: number;
-  cursor_id: number;
-  snapshot_complete: boolean;
-  candidate_count: number;
-  chargeable_count: number;
-  taken_count: number;
-  taken_chargeable_count: number;
-  deliverable_count: number;
-  undeliverable_count: number;
-  risky_count: number;
-  unknown_count: number;
+class OperationModel extends TenantModel {
+  static override readonly tableName = 'validation_operations';
+  /** Without the ids, of which there may be thousands, and the filters. */
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'test',
+    'audience_kind',
+    'status',
+    'as_of',
+    'max_contact_id',
+    'cursor_id',
+    'snapshot_complete',
+    'candidate_count',
+    'chargeable_count',
+    'taken_count',
+    'taken_chargeable_count',
+    'deliverable_count',
+    'undeliverable_count',
+    'risky_count',
+    'unknown_count',
+    'priced_count',
+    'checked_chargeable_count',
+    'run',
+    'price_millicents',
+    'reserved_millicents',
+    'charged_count',
+    'created_at',
+    'finished_at',
+    'items_removed_at',
+  ];
+  static override readonly jsonColumns = ['filters', 'segments'];
+
+  declare account_id: number;
+  declare brand_id: number;
+  declare test: boolean;
+  declare idempotency_key: string | null;
+  declare audience_kind: AudienceKind;
+  declare audience_ids: number[];
+  declare audience_digest: Buffer;
+  declare filters: PinnedFilters['filters'] | null;
+  declare segments: PinnedFilters['segments'] | null;
+  declare status: OperationStatus;
+  declare as_of: Date;
+  declare max_contact_id: number;
+  declare cursor_id: number;
+  declare snapshot_complete: boolean;
+  declare candidate_count: number;
+  declare chargeable_count: number;
+  declare taken_count: number;
+  declare taken_chargeable_count: number;
+  declare deliverable_count: number;
+  declare undeliverable_count: number;
+  declare risky_count: number;
+  declare unknown_count: number;
   /** Number of results that cost the price. */
-  priced_count: number;
+  declare priced_count: number;
   /** Number of items with a result, among those with a reservation. */
-  checked_chargeable_count: number;
-  run: number;
-  price_millicents: number;
+  declare checked_chargeable_count: number;
+  declare run: number;
+  declare price_millicents: number;
   /** The month of the reservation, as `YYYY-MM-DD`; null if nothing was reserved. */
-  price_month: string | null;
-  reserved_millicents: number;
-  charged_count: number;
-  created_at: Date;
-  finished_at: Date | null;
-  items_removed_at: Date | null;
+  declare price_month: string | null;
+  declare reserved_millicents: number;
+  declare charged_count: number;
+  declare engine_expected_by: Date | null;
+  declare created_at: Date;
+  declare finished_at: Date | null;
+  declare items_removed_at: Date | null;
 }
 
-const COLUMNS = `o.id, o.account_id, o.brand_id, o.test, o.audience_kind, o.audience_ids[1:${SHOWN_IDS}] as shown_ids,
-  cardinality(o.audience_ids) as ids_count, o.status, o.as_of, o.max_contact_id, o.cursor_id, o.snapshot_complete,
-  o.candidate_count, o.chargeable_count, o.taken_count, o.taken_chargeable_count, o.deliverable_count,
-  o.undeliverable_count, o.risky_count, o.unknown_count, o.priced_count, o.checked_chargeable_count, o.run,
-  o.price_millicents, o.price_month::text, o.reserved_millicents, o.charged_count, o.created_at, o.finished_at, o.items_removed_at`;
+/** A row of `validation_operations`, without the filters and the ids that clients do not see. */
+export type OperationRow = Omit<
+  ModelObject<OperationModel>,
+  'idempotency_key' | 'audience_ids' | 'audience_digest' | 'filters' | 'segments' | 'engine_expected_by'
+> & { shown_ids: number[]; ids_count: number };
+
+/** SQL: the columns of an {@link OperationRow} that are computed. */
+const COMPUTED = [
+  `audience_ids[1:${SHOWN_IDS}] as shown_ids`,
+  'cardinality(audience_ids) as ids_count',
+  'price_month::text',
+];
+const COLUMNS = [...OperationModel.columns, ...COMPUTED].join(', ');
+const selected = () => [...OperationModel.columns, ...COMPUTED.map((sql) => raw(sql))];
+
+/** The rows of a query that has selected or returned {@link selected}. */
+const oneOf = ([row]: readonly OperationModel[]) => (row ?? null) as unknown as OperationRow | null;
 
 /** The workflow reports at least this often. */
-export const GRACE = `interval '2 minutes'`;
+const soon = () => raw(`now() + interval '2 minutes'`);
+/** The month of a reservation. */
+const monthOf = (millicents: number) => (millicents > 0 ? raw('current_month()') : null);
 
 /** Serializes the starts of an account's operations, and their beginnings, until the transaction commits. */
 export async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
@@ -76,45 +126,26 @@ export async function insertOperation(
 ): Promise<OperationRow> {
   const chargeable = test ? 0 : counted.candidates - counted.reusable;
   const reserved = chargeable * priceMillicents;
-  const { rows } = await trx.query<OperationRow>(
-    `insert into validation_operations as o (account_id, brand_id, test, idempotency_key, audience_kind, audience_ids,
-       audience_digest, filters, as_of, max_contact_id, candidate_count, chargeable_count, price_millicents,
-       reserved_millicents, segments, price_month, engine_expected_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-       case when $14::bigint > 0 then current_month() end, now() + ${GRACE})
-     returning ${COLUMNS}`,
-    [
-      accountId,
-      brandId,
-      test,
-      idempotencyKey,
-      audience.kind,
-      audience.ids,
-      digest,
-      pinned && JSON.stringify(pinned.filters),
-      asOf,
-      counted.maxContactId,
-      counted.candidates,
-      chargeable,
-      priceMillicents,
-      reserved,
-      pinned && JSON.stringify(pinned.segments),
-    ],
-  );
-  return rows[0] as OperationRow;
+  const row = await OperationModel.on(trx)
+    .insert({
+      ...{ account_id: accountId, brand_id: brandId, test, idempotency_key: idempotencyKey, as_of: asOf },
+      ...{ audience_kind: audience.kind, audience_ids: audience.ids, audience_digest: digest },
+      ...{ filters: pinned?.filters ?? null, segments: pinned?.segments ?? null },
+      ...{ max_contact_id: counted.maxContactId, candidate_count: counted.candidates },
+      ...{ chargeable_count: chargeable, price_millicents: priceMillicents, reserved_millicents: reserved },
+      ...{ price_month: monthOf(reserved), engine_expected_by: soon() },
+    })
+    .returning(selected());
+  return oneOf([row]) as OperationRow;
 }
 
 /** @returns null if the brand has no such operation */
 export async function findOperation(
   db: Queryable,
-  { accountId, brandId }: BrandScope,
+  scope: BrandScope,
   id: number,
 ): Promise<OperationRow | null> {
-  const { rows } = await db.query<OperationRow>(
-    `select ${COLUMNS} from validation_operations o where o.account_id = $1 and o.brand_id = $2 and o.id = $3`,
-    [accountId, brandId, id],
-  );
-  return rows[0] ?? null;
+  return oneOf(await OperationModel.ofBrand(db, scope).where('id', id).select(selected()));
 }
 
 /**
@@ -126,11 +157,8 @@ export async function readOperation(
   id: number,
   { lock = false } = {},
 ): Promise<OperationRow | null> {
-  const { rows } = await db.query<OperationRow>(
-    `select ${COLUMNS} from validation_operations o where o.id = $1 ${lock ? 'for update' : ''}`,
-    [id],
-  );
-  return rows[0] ?? null;
+  const query = OperationModel.on(db).where('id', id).select(selected());
+  return oneOf(await (lock ? query.forUpdate() : query));
 }
 
 /** Finds the operation that was started with an idempotency key, and whether it is for this audience. */
@@ -188,14 +216,32 @@ export async function resumeRow(
   { id, run }: OperationRow,
   reservedMillicents: number,
 ): Promise<OperationRow> {
-  const { rows } = await trx.query<OperationRow>(
-    `update validation_operations o set status = 'pending', run = $2, reserved_millicents = $3,
-       price_month = case when $3::bigint > 0 then current_month() end, finished_at = null,
-       engine_expected_by = now() + ${GRACE}
-     where o.id = $1 and o.status = 'failed' returning ${COLUMNS}`,
-    [id, run + 1, reservedMillicents],
-  );
-  return rows[0] as OperationRow;
+  const rows = await OperationModel.on(trx)
+    .where({ id, status: 'failed' })
+    .patch({
+      ...{ status: 'pending', run: run + 1, reserved_millicents: reservedMillicents, finished_at: null },
+      ...{ price_month: monthOf(reservedMillicents), engine_expected_by: soon() },
+    })
+    .returning(selected());
+  return oneOf(rows) as OperationRow;
+}
+
+/** Records that the workflow of an unfinished operation is active. */
+export async function expectOperation(db: Queryable, id: number): Promise<void> {
+  await OperationModel.on(db)
+    .where('id', id)
+    .whereIn('status', ['pending', 'running'])
+    .patch({ engine_expected_by: soon() });
+}
+
+/** Ends a locked operation. Its results are charged by now, and its reservation ends. */
+export async function settleRow(trx: Queryable, id: number, status: OperationStatus): Promise<void> {
+  await OperationModel.on(trx)
+    .where('id', id)
+    .patch({
+      ...{ status, finished_at: fn.now(), engine_expected_by: null },
+      ...{ reserved_millicents: 0, charged_count: ref('priced_count') },
+    });
 }
 
 /** Number of candidates without a result that may still be charged. */

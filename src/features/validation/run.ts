@@ -4,7 +4,7 @@ import type { ValidationState } from '../../../workflows/validation/contract.ts'
 import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
 import type { Attendance } from '../../platform/temporal/contract.ts';
 import type { AddressChecker } from './checks/address-checker.ts';
-import { GRACE, lockAccount, type OperationRow, readOperation } from './model.ts';
+import { expectOperation, lockAccount, type OperationRow, readOperation } from './model.ts';
 import { checkPage, type PageOptions } from './page.ts';
 import { checkedCount } from './presenter.ts';
 import { endOperation } from './settle.ts';
@@ -165,11 +165,7 @@ export async function advanceValidation(
   const turn: Turn = { deps, id, asOf, attendance, isOver, signal };
   let done: Step = { phase: 'done', retryAt: null };
   if (!isFinal(row)) {
-    await deps.pool.query(
-      `update validation_operations set engine_expected_by = now() + ${GRACE}
-       where id = $1 and status in ('pending', 'running')`,
-      [id],
-    );
+    await expectOperation(deps.pool, id);
     try {
       done = await step(turn, row);
     } catch (error) {

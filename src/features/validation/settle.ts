@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { charge } from './funds.ts';
-import { type OperationRow, readOperation } from './model.ts';
+import { type OperationRow, readOperation, settleRow } from './model.ts';
 import type { OperationStatus } from './schema.ts';
 
 /**
@@ -23,11 +23,6 @@ export async function endOperation(
     const { account_id: accountId, run, price_month: month } = row;
     await charge(trx, { accountId, operationId: id, run, month, millicents });
   }
-  await trx.query(
-    `update validation_operations set status = $2, finished_at = now(), engine_expected_by = null,
-       reserved_millicents = 0, charged_count = priced_count
-     where id = $1`,
-    [id, status],
-  );
+  await settleRow(trx, id, status);
   return readOperation(trx, id);
 }
