@@ -1,3 +1,5 @@
+/** Rows of `accounts`, and what an account has used. */
+import { fn, type ModelObject, type PartialModelObject } from 'objection';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { settingIn } from '../../delivery/terms/sql-parts.ts';
 import { type Capacity, readCapacity } from '../../delivery/ledger/limits/capacity.ts';
@@ -9,8 +11,119 @@ import {
   paysSql,
 } from '../../delivery/ledger/money/prices.ts';
 import { usageSql } from '../../delivery/ledger/money/usage.ts';
+import type { AccountTier } from '../../delivery/ledger/limits/tiers.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
+import { RowModel } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+
+export type ApprovalState = 'not_required' | 'pending' | 'approved' | 'rejected';
+
+class AccountModel extends RowModel {
+  static override readonly tableName = 'accounts';
+  static override readonly columns = [
+    'id',
+    'name',
+    'tier',
+    'approval_state',
+    'comped',
+    'outside_validation',
+    'sandbox_monthly_cap',
+    'allowance_per_day',
+    'spend_cap_monthly_cents',
+    'monthly_email_allowance',
+    'capabilities',
+    'email_provider_ids',
+    'sms_provider_ids',
+    'sending_paused_at',
+    'sending_paused_reason',
+    'created_at',
+  ];
+  static override readonly jsonColumns = ['capabilities'];
+
+  declare kind: 'customer' | 'system';
+  declare name: string | null;
+  declare tier: AccountTier;
+  declare approval_state: ApprovalState;
+  declare comped: boolean;
+  declare outside_validation: boolean;
+  declare sandbox_monthly_cap: number | null;
+  declare allowance_per_day: number | null;
+  declare spend_cap_monthly_cents: number | null;
+  declare monthly_email_allowance: number | null;
+  /** Exceptions from the defaults. */
+  declare capabilities: Record<string, unknown>;
+  declare email_provider_ids: number[] | null;
+  declare sms_provider_ids: number[] | null;
+  declare sending_paused_at: Date | null;
+  declare sending_paused_reason: string | null;
+  declare avatar: string | null;
+  declare banner: string | null;
+  declare email_from_name: string | null;
+  declare email_from_email: string | null;
+  declare email_reply_to: string | null;
+  declare test_email_recipients: string[];
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+
+type ProfileColumn =
+  | 'name'
+  | 'avatar'
+  | 'banner'
+  | 'email_from_name'
+  | 'email_from_email'
+  | 'email_reply_to'
+  | 'test_email_recipients';
+
+/** The columns of `accounts` that an operator sees. */
+export type AccountRow = Omit<
+  ModelObject<AccountModel>,
+  Exclude<ProfileColumn, 'name'> | 'kind' | 'updated_at'
+>;
+
+/** SQL: the columns of an {@link AccountRow}. */
+export const ACCOUNT_COLUMNS = AccountModel.columns.join(', ');
+
+/** Inserts an account of a customer. */
+export async function insertAccount(
+  trx: Queryable,
+  values: PartialModelObject<AccountModel>,
+): Promise<AccountRow> {
+  return AccountModel.on(trx).insert(values).returning(AccountModel.columns);
+}
+
+/** @returns null if there is no such account of a customer */
+export async function findCustomer(db: Queryable, id: number): Promise<AccountRow | null> {
+  const [row] = await AccountModel.on(db).where({ id, kind: 'customer' }).select(AccountModel.columns);
+  return row ?? null;
+}
+
+/** What an account may do, and whether an operator approves what it sends. */
+export type AccountRules = Pick<AccountRow, 'tier' | 'approval_state' | 'capabilities'>;
+
+/** @param accountId an account that exists */
+export async function findRules(db: Queryable, accountId: number): Promise<AccountRules> {
+  const [row] = await AccountModel.on(db)
+    .where('id', accountId)
+    .select('tier', 'approval_state', 'capabilities');
+  return row as AccountRules;
+}
+
+/** The columns that an account's own users change. `undefined` leaves a column unchanged. */
+export type ProfileValues = Partial<Pick<AccountModel, ProfileColumn>>;
+
+export async function updateProfile(db: Queryable, accountId: number, values: ProfileValues): Promise<void> {
+  if (Object.keys(values).length === 0) return;
+  await AccountModel.on(db)
+    .where('id', accountId)
+    .patch({ ...values, updated_at: fn.now() });
+}
+
+/** Whether mail of an account is from an address by default. */
+export async function hasSender(db: Queryable, accountId: number, address: string): Promise<boolean> {
+  const rows = await AccountModel.on(db).where({ id: accountId, email_from_email: address }).select('id');
+  return rows.length === 1;
+}
 
 /** An account with its usage and its remaining capacity. Fields are named after the columns. */
 export interface AccountFigures {

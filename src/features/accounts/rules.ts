@@ -2,13 +2,8 @@
 import { AppError } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { type AccountRules, findRules } from './model.ts';
 import { capabilitiesOf } from './schema.ts';
-
-export interface AccountRules {
-  tier: string;
-  approval_state: string;
-  capabilities: Record<string, unknown>;
-}
 
 /** @throws AppError forbidden if the account may not use a feature */
 export async function requireCapability(
@@ -16,11 +11,7 @@ export async function requireCapability(
   { accountId }: Pick<AccountTenant, 'accountId'>,
   capability: 'campaigns' | 'flows' | 'validation' | 'inboxes',
 ): Promise<AccountRules> {
-  const { rows } = await db.query<AccountRules>(
-    'select tier, approval_state, capabilities from accounts where id = $1',
-    [accountId],
-  );
-  const account = rows[0] as AccountRules;
+  const account = await findRules(db, accountId);
   if (!capabilitiesOf(account.capabilities)[capability]) {
     throw new AppError('forbidden', `this account may not use ${capability}`);
   }

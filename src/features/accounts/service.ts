@@ -10,13 +10,23 @@ import { createBrand, type NewBrand } from '../brands/service.ts';
 import type { ImageReferences } from '../uploads/service.ts';
 import { addMember, type AddedMember } from '../users/service.ts';
 import { logOperatorChange } from './log.ts';
-import { findAccountFigures, type AccountFigures } from './model.ts';
+import {
+  ACCOUNT_COLUMNS,
+  type AccountFigures,
+  type AccountRow,
+  type ApprovalState,
+  findAccountFigures,
+  findCustomer,
+  hasSender,
+  insertAccount,
+  type ProfileValues,
+  updateProfile,
+} from './model.ts';
 import type { Capability, PatchAccountBody } from './schema.ts';
 
 export { type AccountLogRow, listOperatorChanges, logOperatorChange } from './log.ts';
-export { type AccountRules, needsApproval, requireCapability } from './rules.ts';
-
-export type ApprovalState = 'not_required' | 'pending' | 'approved' | 'rejected';
+export type { AccountRow, AccountRules, ApprovalState } from './model.ts';
+export { needsApproval, requireCapability } from './rules.ts';
 
 /** Settings that only an operator can change, with `carillon account`. */
 export interface OperatorSettings {
@@ -38,27 +48,6 @@ export interface OperatorSettings {
   /** Ids of providers in failover order; null: only the provider of the settings. */
   emailProviderIds?: number[] | null;
   smsProviderIds?: number[] | null;
-}
-
-/** The columns of `accounts` that an operator sees. */
-export interface AccountRow {
-  id: number;
-  name: string | null;
-  tier: AccountTier;
-  approval_state: ApprovalState;
-  comped: boolean;
-  outside_validation: boolean;
-  sandbox_monthly_cap: number | null;
-  allowance_per_day: number | null;
-  spend_cap_monthly_cents: number | null;
-  monthly_email_allowance: number | null;
-  /** Exceptions from the defaults. */
-  capabilities: Record<string, unknown>;
-  email_provider_ids: number[] | null;
-  sms_provider_ids: number[] | null;
-  sending_paused_at: Date | null;
-  sending_paused_reason: string | null;
-  created_at: Date;
 }
 
 export interface NewAccount extends OperatorSettings {
@@ -85,14 +74,6 @@ const SETTING_COLUMNS = {
   smsProviderIds: 'sms_provider_ids',
 } satisfies Record<keyof OperatorSettings, keyof AccountRow>;
 
-const COLUMNS = [
-  'id',
-  ...Object.values(SETTING_COLUMNS),
-  'sending_paused_at',
-  'sending_paused_reason',
-  'created_at',
-].join(', ');
-
 /** The actor in the log if no name is given. */
 const OPERATOR = 'operator';
 
@@ -118,12 +99,8 @@ export async function createAccount(
   input: NewAccount,
 ): Promise<{ account: AccountRow; brandId: number; owner: AddedMember }> {
   const { columns, values } = assignments(input);
-  const placeholders = columns.map((_, index) => `$${index + 1}`);
-  const { rows } = await trx.query<AccountRow>(
-    `insert into accounts (${columns.join(', ')}) values (${placeholders.join(', ')}) returning ${COLUMNS}`,
-    values,
-  );
-  const account = rows[0] as AccountRow;
+  const settings = Object.fromEntries(columns.map((column, index) => [column, values[index]]));
+  const account = await insertAccount(trx, settings);
   await trx.query('insert into account_counters (account_id) values ($1)', [account.id]);
   await logOperatorChange(trx, {
     accountId: account.id,
@@ -142,12 +119,9 @@ export async function createAccount(
 
 /** @throws AppError `not_found` */
 export async function findAccount(db: Queryable, id: number): Promise<AccountRow> {
-  const { rows } = await db.query<AccountRow>(
-    `select ${COLUMNS} from accounts where id = $1 and kind = 'customer'`,
-    [id],
-  );
-  if (!rows[0]) throw notFound('account');
-  return rows[0];
+  const row = await findCustomer(db, id);
+  if (!row) throw notFound('account');
+  return row;
 }
 
 /**
@@ -260,10 +234,10 @@ async function updateAccount(
   const { rows } = await db.query<AccountRow>(
     `with stopped as materialized (select ${stopSending ? 'stop_intents($1)' : 'null'}),
        old as materialized (
-         select ${COLUMNS} from accounts
+         select ${ACCOUNT_COLUMNS} from accounts
          where id = $1 and kind = 'customer' and (select count(*) from stopped) = 1 for no key update
        ), updated as (
-         update accounts set ${set}, updated_at = now() where id = (select id from old) returning ${COLUMNS}
+         update accounts set ${set}, updated_at = now() where id = (select id from old) returning ${ACCOUNT_COLUMNS}
        ), logged as (
          insert into account_log (account_id, actor, action, changes)
          select o.id, $${given + 1}, $${given + 2}, changed.changes
@@ -310,7 +284,10 @@ export function createAccountProfile(deps: ProfileDeps): AccountProfile {
     find,
     async change(tenant, body) {
       const errors: ValidationErrors = {};
-      const changes = { ...textChanges(body), ...(await imageChanges(deps, tenant, body, errors)) };
+      const changes = {
+        ...textChanges(body),
+        ...(await imageChanges(deps, tenant, body, errors)),
+      };
       if (Object.keys(errors).length > 0) throw invalid(errors);
       await requireVerifiedSender(deps, tenant, changes.email_from_email);
       await updateProfile(deps.db, tenant.accountId, changes);
@@ -319,11 +296,8 @@ export function createAccountProfile(deps: ProfileDeps): AccountProfile {
   };
 }
 
-/** Columns of `accounts`, with their new values. */
-type Changes = Record<string, unknown>;
-
-function textChanges(body: PatchAccountBody): Changes {
-  const changes: Changes = {};
+function textChanges(body: PatchAccountBody): ProfileValues {
+  const changes: ProfileValues = {};
   for (const field of ['name', 'email_from_name'] as const) {
     if (body[field] !== undefined) changes[field] = body[field];
   }
@@ -348,8 +322,8 @@ async function imageChanges(
   tenant: AccountTenant,
   body: PatchAccountBody,
   errors: ValidationErrors,
-): Promise<Changes> {
-  const changes: Changes = {};
+): Promise<ProfileValues> {
+  const changes: ProfileValues = {};
   for (const field of ['avatar', 'banner'] as const) {
     const given = body[field];
     if (given === undefined) continue;
@@ -374,20 +348,6 @@ async function requireVerifiedSender(
   const parsed = parseEmailAddress(address);
   const senders = await readSenders(db, { accountId, brandId: brandId ?? 0 }, mailDomain);
   if (!('error' in parsed) && senders.resolve(parsed) !== null) return;
-  const { rowCount } = await db.query('select from accounts where id = $1 and email_from_email = $2', [
-    accountId,
-    address,
-  ]);
-  if (rowCount) return;
+  if (await hasSender(db, accountId, address)) return;
   throw invalid({ email_from_email: ['is not a verified sender of this brand'] }, 'sender_not_verified');
-}
-
-async function updateProfile(db: Queryable, accountId: number, changes: Changes): Promise<void> {
-  const names = Object.keys(changes);
-  if (names.length === 0) return;
-  const set = names.map((name, index) => `${name} = $${index + 2}`).join(', ');
-  await db.query(`update accounts set ${set}, updated_at = now() where id = $1`, [
-    accountId,
-    ...Object.values(changes),
-  ]);
 }
