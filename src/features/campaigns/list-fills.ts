@@ -9,24 +9,10 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Pulse } from '../../platform/processes/pulse.ts';
 import type { Repeating } from '../../platform/processes/repeat.ts';
 import { addToLists } from '../lists/service.ts';
+import { findRow, LIST_FILL_COLUMNS, type ListFillRow, putLast, savePage } from './list-fill-model.ts';
 import type { CampaignRow } from './model.ts';
 import { type RecipientFilters, scanRecipients } from './recipients.ts';
 import type { ListFill } from './schema.ts';
-
-interface ListFillRow {
-  id: number;
-  campaign_id: number;
-  list_id: number;
-  filters: RecipientFilters;
-  up_to: number;
-  cursor: number;
-  looked_at: number;
-  added: number;
-  created_at: Date;
-  finished_at: Date | null;
-}
-
-const COLUMNS = 'id, campaign_id, list_id, filters, up_to, cursor, looked_at, added, created_at, finished_at';
 
 function presentListFill(row: ListFillRow): ListFill {
   return {
@@ -55,23 +41,16 @@ export async function startListFill(
   const { rows } = await trx.query<ListFillRow>(
     `insert into campaign_list_fills (account_id, brand_id, campaign_id, list_id, filters, up_to)
      select $1, $2, $3, $4, $5, coalesce(max(last_id), 0) from campaign_blocks where campaign_id = $3
-     returning ${COLUMNS}`,
+     returning ${LIST_FILL_COLUMNS}`,
     [accountId, brandId, id, listId, JSON.stringify(filters)],
   );
   return presentListFill(rows[0] as ListFillRow);
 }
 
 /** @returns null if the brand has no list fill with this id */
-export async function findListFill(
-  db: Queryable,
-  { brandId }: BrandScope,
-  id: number,
-): Promise<ListFill | null> {
-  const { rows } = await db.query<ListFillRow>(
-    `select ${COLUMNS} from campaign_list_fills where brand_id = $1 and id = $2`,
-    [brandId, id],
-  );
-  return rows[0] ? presentListFill(rows[0]) : null;
+export async function findListFill(db: Queryable, scope: BrandScope, id: number): Promise<ListFill | null> {
+  const row = await findRow(db, scope, id);
+  return row && presentListFill(row);
 }
 
 /** Finds the list fills of a campaign, newest first. */
@@ -83,7 +62,7 @@ export async function findListFills(
   const source = 'campaign_list_fills f where f.campaign_id = $1';
   const below = page.after === null ? '' : `and f.id < ${page.after}`;
   const { rows } = await db.query<ListFillRow>(
-    `select ${COLUMNS} from ${source} ${below} order by f.id desc limit ${page.limit} offset ${page.offset}`,
+    `select ${LIST_FILL_COLUMNS} from ${source} ${below} order by f.id desc limit ${page.limit} offset ${page.offset}`,
     [campaignId],
   );
   return { fills: rows.map(presentListFill), count: await countRows(db, source, [campaignId]) };
@@ -94,7 +73,7 @@ const BLOCKS_AT_ONCE = 2;
 
 async function takeListFill(trx: Queryable): Promise<ListFillRow | null> {
   const { rows } = await trx.query<ListFillRow>(
-    `select ${COLUMNS} from campaign_list_fills where finished_at is null
+    `select ${LIST_FILL_COLUMNS} from campaign_list_fills where finished_at is null
      order by served_at limit 1 for update skip locked`,
   );
   return rows[0] ?? null;
@@ -111,12 +90,8 @@ async function addPage(trx: Queryable, fill: ListFillRow): Promise<void> {
   );
   const contacts = [...new Set(found.rows.flatMap((row) => row.contact_id ?? []))];
   const added = await addToLists(trx, contacts, [fill.list_id]);
-  await trx.query(
-    `update campaign_list_fills set cursor = greatest(cursor, coalesce($2::bigint, cursor)), looked_at = looked_at + $3,
-       added = added + $4, served_at = clock_timestamp(), finished_at = case when $2::bigint is null then now() end
-     where id = $1`,
-    [fill.id, found.scannedTo, found.lookedAt, added.length],
-  );
+  const { scannedTo, lookedAt } = found;
+  await savePage(trx, fill.id, { scannedTo, lookedAt, added: added.length });
 }
 
 /**
@@ -135,11 +110,7 @@ export async function fillLists(pool: pg.Pool): Promise<boolean> {
       return true;
     });
   } catch (error) {
-    if (takenId !== null) {
-      await pool.query('update campaign_list_fills set served_at = clock_timestamp() where id = $1', [
-        takenId,
-      ]);
-    }
+    if (takenId !== null) await putLast(pool, takenId);
     throw error;
   }
 }
