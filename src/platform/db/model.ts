@@ -36,6 +36,7 @@ export class RowModel extends Model {
   /**
    * Columns of type jsonb. Objection's own `jsonAttributes` is unsafe here: it searches a client's JSON for its markers
    * (`isRawInstance`) and would run the match as a piece of the statement, and it would parse a value that is a string.
+   * Every value given for them is stored as JSON, so a change by an expression, such as `a || b`, is written in SQL.
    */
   static readonly jsonColumns: string[] = [];
 
