@@ -47,7 +47,7 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
     send: createFlowSender({
       mailDomain: config.MAIL_DOMAIN,
       tracking: {
-        publicUrl: config.PUBLIC_URL?.replace(/\/+$/, '') ?? null,
+        publicUrl: config.PUBLIC_URL ?? null,
         keyId: keyring.subkey('tracking').id,
       },
       limits: limitSettings(config),

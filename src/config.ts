@@ -42,6 +42,9 @@ const currency = z
   .refine((code) => Intl.supportedValuesOf('currency').includes(code), 'is not the code of a currency')
   .refine((code) => decimalsOf(code) === 2, 'must be a currency with hundredths');
 
+/** A URL to which paths are appended. A slash at its end would be there twice. */
+const baseUrl = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ''));
+
 function isOrigin(text: string): boolean {
   const { username, password, pathname, search, hash } = new URL(text);
   return username + password + search + hash === '' && pathname === '/';
@@ -105,10 +108,11 @@ const settings = z.object({
   MAX_CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(1).default(1_000),
   /** Proxies in front of the API whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: networks,
-  /** Without a path: links and cookies belong to the whole host. */
+  /** Without a path: links and cookies belong to the whole host. Read as an origin, which has no slash at its end. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .refine((text) => isOrigin(text), 'must have no path, query or user, such as https://mail.example.com')
+    .transform((text) => new URL(text).origin)
     .optional(),
   DATABASE_URL: databaseUrl.optional(),
   /** Bypasses a transaction pooler, for connections that keep a session or have settings of their own. */
@@ -123,7 +127,7 @@ const settings = z.object({
   TEMPORAL_TLS_KEY_FILE: z.string().optional(),
   TEMPORAL_TLS_CA_FILE: z.string().optional(),
   /** The address of Temporal's Web UI, shown to users with `admin`. */
-  TEMPORAL_UI_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  TEMPORAL_UI_PUBLIC_URL: baseUrl.optional(),
   TEMPORAL_PORT: port.default(7233),
   TEMPORAL_UI_PORT: port.default(8233),
   MAILBOX_PORT: port.default(8025),
@@ -216,7 +220,7 @@ const settings = z.object({
   STRIPE_SECRET_KEY: z.string().trim().min(1).optional(),
   /** Signing secrets of the endpoint `/payments/stripe`; two while one is being replaced. */
   STRIPE_WEBHOOK_SECRET: list.pipe(z.array(z.string()).max(MAX_WEBHOOK_SECRETS)),
-  STRIPE_API_URL: z.url({ protocol: /^https?$/ }).default('https://api.stripe.com'),
+  STRIPE_API_URL: baseUrl.default('https://api.stripe.com'),
   /** Who runs the command, for the log of operators' changes; by default the user of the operating system. */
   CARILLON_OPERATOR: z.string().trim().max(200).optional(),
   /** Tiers whose accounts need an operator's approval for each campaign. */
@@ -263,7 +267,7 @@ const settings = z.object({
    * An endpoint like OpenAI's, up to and without `/chat/completions`, and the name of its model. If both are set, a
    * scrape also finds the tone of a brand.
    */
-  AI_URL: z.url({ protocol: /^https?$/ }).optional(),
+  AI_URL: baseUrl.optional(),
   AI_KEY: z.string().optional(),
   AI_MODEL: z.string().optional(),
   /** Set by npm. A start by npm ends when npm ends. */

@@ -28,15 +28,19 @@ describe('APP_SECRET_PREVIOUS', () => {
 });
 
 describe('PUBLIC_URL', () => {
-  it.each(['https://mail.acme.test', 'https://mail.acme.test/', 'http://127.0.0.1:3000'])(
-    'may be %s',
-    (url) => {
-      expect(loadConfig({ PUBLIC_URL: url }).PUBLIC_URL).toBe(url);
-    },
-  );
+  it.each([
+    ['https://mail.acme.test', 'https://mail.acme.test'],
+    ['https://mail.acme.test/', 'https://mail.acme.test'],
+    ['HTTPS://Mail.Acme.test:443/', 'https://mail.acme.test'],
+    ['http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
+  ])('%s becomes %s, without a slash that links would repeat', (url, clean) => {
+    expect(loadConfig({ PUBLIC_URL: url }).PUBLIC_URL).toBe(clean);
+  });
 
   it.each([
     'https://acme.test/mail',
+    'https://acme.test/mail/',
+    'https://acme.test//',
     'https://acme.test/?a',
     'https://ada@acme.test',
     'ftp://acme.test',
@@ -44,6 +48,17 @@ describe('PUBLIC_URL', () => {
   ])('is refused with a path, query or user: %s', (url) => {
     expect(() => loadConfig({ PUBLIC_URL: url })).toThrow(/PUBLIC_URL: must/);
   });
+});
+
+describe('the base of other URLs', () => {
+  it.each(['TEMPORAL_UI_PUBLIC_URL', 'AI_URL', 'STRIPE_API_URL'] as const)(
+    'keeps the path in %s, without slashes at its end',
+    (name) => {
+      expect(loadConfig({ [name]: 'https://a.test/b/c//' })[name]).toBe('https://a.test/b/c');
+      expect(loadConfig({ [name]: 'https://a.test/b' })[name]).toBe('https://a.test/b');
+      expect(loadConfig({ [name]: 'http://a.test:81/' })[name]).toBe('http://a.test:81');
+    },
+  );
 });
 
 describe('CLAMD_URL', () => {

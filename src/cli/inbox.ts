@@ -93,7 +93,7 @@ async function replaceToken({ account }: AccountOption, command: CarillonCommand
     async (trx, { config }) => {
       const { replaceInboundToken } = await inboxes();
       const created = await replaceInboundToken(trx, account, operatorName(config));
-      const base = config.PUBLIC_URL?.replace(/\/+$/, '');
+      const base = config.PUBLIC_URL;
       return { token: created, url: base === undefined ? null : `${base}/inbound/${created}` };
     },
     () => ofAccount(account),

@@ -173,7 +173,7 @@ async function resetLink(address: string, _options: object, command: CarillonCom
     inTransaction(pool, async (trx) => {
       const found = await requireUserId(trx, address);
       const { createReset, resetPath } = await users();
-      const base = config.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
+      const base = config.PUBLIC_URL ?? '';
       await recordOperator(trx, config, { userId: found }, 'user reset-link', found);
       return { userId: found, link: `${base}${resetPath(await createReset(trx, found))}` };
     }),

@@ -120,7 +120,7 @@ function openContents(
   { config, database: { pool }, keyring }: ChannelDeps,
   engine: ContentEngine,
 ): ContentSources {
-  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = config.PUBLIC_URL ?? null;
   const brandOf = createBrandOf(pool, keyring, publicUrl);
   return {
     versions: createVersionReader(pool),

@@ -8,7 +8,7 @@ export function WorkflowLink(of: { id: string } | { query: string }) {
   const { user } = useBrand().signedIn;
   if (user.temporal_ui_url === null) return null;
   const namespace = user.temporal_namespace ?? 'default';
-  const workflows = `${user.temporal_ui_url.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(namespace)}/workflows`;
+  const workflows = `${user.temporal_ui_url}/namespaces/${encodeURIComponent(namespace)}/workflows`;
   const href =
     'id' in of
       ? `${workflows}/${encodeURIComponent(of.id)}`

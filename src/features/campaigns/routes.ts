@@ -71,7 +71,7 @@ const SEND_CHECKS =
 
 function sharedOf({ config, database, heavyReads, keyring, waker, contents }: CampaignRouteDeps): Shared {
   const { pool } = database;
-  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = config.PUBLIC_URL ?? null;
   const deps: CheckDeps = {
     pool,
     heavyReads,

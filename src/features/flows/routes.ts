@@ -40,7 +40,7 @@ function partsOf({
   contents,
 }: FlowDeps): Omit<FlowRouteParts, 'largeLists'> {
   const { pool } = database;
-  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = config.PUBLIC_URL ?? null;
   const deps: CheckDeps = {
     pool,
     keyring,

@@ -43,7 +43,7 @@ const sendErrors: ErrorCode[] = ['sender_not_verified', 'reserved_header', 'rese
 
 function messageService({ config, database, waker, keyring, contents }: MessageRouteDeps): MessageService {
   const { pool } = database;
-  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = config.PUBLIC_URL ?? null;
   const brandOf = createBrandOf(pool, keyring, publicUrl);
   return createMessageService({
     pool,

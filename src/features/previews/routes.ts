@@ -108,7 +108,7 @@ export function createPreviewRoutes({
   keyring,
   contents,
 }: PreviewRouteDeps): RouteDefinition[] {
-  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = config.PUBLIC_URL ?? null;
   const brandOf = createBrandOf(pool, keyring, publicUrl);
   const readMessage = createContentReader({ pool, contents, brandOf });
   const deps: PreviewDeps = { pool, contents, brandOf, publicUrl, readMessage };

@@ -125,7 +125,7 @@ export async function mailSecret(
 
 /** How links that sign somebody in, or make a user, reach people. */
 export interface LinkDelivery {
-  /** PUBLIC_URL without a trailing slash; null if it is not set. Links never contain the host of a request. */
+  /** PUBLIC_URL; null if it is not set. Links never contain the host of a request. */
   publicUrl: string | null;
   /** The sender of mails with links; null if none are sent: without PUBLIC_URL, or without a MAIL_DOMAIN of its own. */
   from: string | null;
@@ -135,7 +135,7 @@ export interface LinkDelivery {
 export function linkDelivery(
   config: Pick<Config, 'PUBLIC_URL' | 'MAIL_DOMAIN' | 'SYSTEM_FROM'>,
 ): LinkDelivery {
-  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = config.PUBLIC_URL ?? null;
   const canMail = publicUrl !== null && config.MAIL_DOMAIN.toLowerCase() !== DEFAULT_MAIL_DOMAIN;
   return { publicUrl, from: canMail ? systemSender(config) : null };
 }

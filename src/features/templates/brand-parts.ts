@@ -10,7 +10,7 @@ import { createImageReferences } from '../uploads/service.ts';
 /** Reads the values of a brand that contents use. */
 export type BrandOf = (scope: BrandScope) => Promise<Brand>;
 
-/** @param publicUrl the setting PUBLIC_URL without a trailing slash; null: uploaded logos have no URL */
+/** @param publicUrl the setting PUBLIC_URL; null: uploaded logos have no URL */
 export function createBrandOf(pool: pg.Pool, keyring: Keyring, publicUrl: string | null): BrandOf {
   const read = createBrandReader(pool, createImageReferences(pool, createSignedIds(keyring)));
   return async (scope) => {

@@ -21,7 +21,7 @@ import { sizeOf, type SmsSize } from './sms-size.ts';
 import { sampleValues } from './values.ts';
 
 export interface RenderDeps extends TemplateDeps {
-  /** The setting PUBLIC_URL without a trailing slash; null if it is not set. */
+  /** The setting PUBLIC_URL; null if it is not set. */
   publicUrl: string | null;
 }
 

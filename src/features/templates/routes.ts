@@ -307,7 +307,7 @@ function previewRoute(parts: Parts): RouteDefinition {
 export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[] {
   const { config, database, keyring, contents, waker, largeLists, owners } = deps;
   const { pool } = database;
-  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = config.PUBLIC_URL ?? null;
   const parts: Parts = {
     pool,
     contents,

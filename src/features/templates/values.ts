@@ -29,7 +29,7 @@ export function sampleValues(
 /** What creating the links of a contact needs. */
 export interface LinkDeps {
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
-  /** The setting PUBLIC_URL without a trailing slash; null: messages have no such links. */
+  /** The setting PUBLIC_URL; null: messages have no such links. */
   publicUrl: string | null;
 }
 

@@ -58,7 +58,7 @@ export function unsubscribeLinks(
 
 /**
  * Creates the links by which recipients of campaigns and flows unsubscribe.
- * @param publicUrl PUBLIC_URL without a trailing slash; null: there are no pages, and so no links
+ * @param publicUrl PUBLIC_URL; null: there are no pages, and so no links
  */
 export function createRecipientPages(
   keyring: Pick<Keyring, 'subkey' | 'accepted'>,

@@ -37,7 +37,7 @@ export interface OwnUserRouteDeps {
 export function createOwnUserRoutes({ config, database: { pool } }: OwnUserRouteDeps): RouteDefinition[] {
   const { CARILLON_DEV: isDev, MAILBOX_PORT: mailboxPort, MAILBOX_TOKEN: mailboxToken } = config;
   const mailbox = isDev && mailboxToken !== undefined ? mailboxUrl(mailboxPort, mailboxToken) : null;
-  const temporalUi = config.TEMPORAL_UI_PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const temporalUi = config.TEMPORAL_UI_PUBLIC_URL ?? null;
   return [
     defineRoute({
       method: 'GET',

@@ -179,7 +179,7 @@ async function writeDevFile(state: State, uiUrl: string | null): Promise<DevFile
   const writer = createDevFileWriter(path);
   const content: DevFile = {
     base_url: localUrl(config),
-    console_url: `${(config.PUBLIC_URL as string).replace(/\/+$/, '')}/console`,
+    console_url: `${config.PUBLIC_URL as string}/console`,
     api_key: demo.apiKey,
     email: demo.email,
     password: demo.password,

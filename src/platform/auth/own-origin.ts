@@ -26,7 +26,7 @@ const isSafe = (url: URL) => url.protocol === 'https:' || isLoopback(url);
 
 /** @param publicUrl the setting PUBLIC_URL */
 export function createOwnOrigin(publicUrl: string | undefined): OwnOrigin {
-  const own = publicUrl === undefined ? null : new URL(new URL(publicUrl).origin);
+  const own = publicUrl === undefined ? null : new URL(publicUrl);
   const configured = own && isSafe(own) ? own : null;
   const parse = ({ host }: IncomingHttpHeaders): URL | null =>
     host === undefined || !HOST.test(host) ? null : URL.parse(`${own?.protocol ?? 'http:'}//${host}`);

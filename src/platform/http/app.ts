@@ -78,7 +78,7 @@ function routeChain({ config, pool, log, ...deps }: AppDeps, publicUrl: string |
  * @throws Error if two routes have the same method and path
  */
 export function createApp(deps: AppDeps): HttpApp {
-  const publicUrl = deps.config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const publicUrl = deps.config.PUBLIC_URL ?? null;
   const app = createBareApp(deps.log);
   app.use(requestId());
   app.use(metrics(deps.metrics, deps.log));

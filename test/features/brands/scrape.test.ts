@@ -376,7 +376,7 @@ describe('the tone', () => {
     };
     const tone = createToneFinder({
       egress: createEgress({ resolver: createResolver([]), allow: ['0.0.0.0/0'], userAgent: 'Carillon/1' }),
-      endpoint: { url: endpoint.url('/v1/', '127.0.0.1'), key: 'secret', model: 'small' },
+      endpoint: { url: endpoint.url('/v1', '127.0.0.1'), key: 'secret', model: 'small' },
       count: async (accountId) => void counted.push(accountId),
       log: pino({ level: 'silent' }),
     });
@@ -426,7 +426,7 @@ describe('the tone', () => {
             allow: ['0.0.0.0/0'],
             userAgent: 'Carillon/1',
           }),
-          endpoint: { url: endpoint.url('/v1/', '127.0.0.1'), key: undefined, model: 'small' },
+          endpoint: { url: endpoint.url('/v1', '127.0.0.1'), key: undefined, model: 'small' },
           count: () => Promise.resolve(),
           log: pino({ level: 'silent' }),
           timeoutMs,

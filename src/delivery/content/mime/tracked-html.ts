@@ -207,7 +207,7 @@ function unsubscribeUrls(headers: Readonly<Record<string, string>>): Set<string>
 }
 
 function isOwn({ href }: URL, bases: readonly string[]): boolean {
-  return bases.some((base) => href === base || href.startsWith(`${base.replace(/\/$/, '')}/`));
+  return bases.some((base) => href === base || href.startsWith(`${base}/`));
 }
 
 /**

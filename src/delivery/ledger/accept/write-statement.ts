@@ -18,7 +18,7 @@ import {
 
 /** What the links of new tracked messages are made with. It is stored with each message. */
 export interface TrackingDefaults {
-  /** PUBLIC_URL without a trailing slash; null: mail is tracked only if its domain has a tracking host of its own. */
+  /** PUBLIC_URL; null: mail is tracked only if its domain has a tracking host of its own. */
   publicUrl: string | null;
   /** The id of the key that signs links. */
   keyId: string;

@@ -331,7 +331,7 @@ export function callbackUrlOf(
   publicUrl: string | undefined,
 ): string | null {
   if (!kind.callbacks || publicUrl === undefined) return null;
-  return `${publicUrl.replace(/\/+$/, '')}/callbacks/${kind.name}/${callbackToken}`;
+  return `${publicUrl}/callbacks/${kind.name}/${callbackToken}`;
 }
 
 /**

@@ -63,7 +63,7 @@ export function createToneFinder({
   log,
   timeoutMs = TIMEOUT_MS,
 }: ToneOptions): ToneFinder {
-  const url = `${endpoint.url.replace(/\/+$/, '')}/chat/completions`;
+  const url = `${endpoint.url}/chat/completions`;
   const headers = {
     'content-type': 'application/json',
     ...(endpoint.key === undefined ? {} : { authorization: `Bearer ${endpoint.key}` }),
