@@ -45,7 +45,7 @@ it('makes a brand, which has its own pages', async () => {
 it('shows the uploaded logo, and what the API says of a file that is none', async () => {
   stage().allow(/status of 4\d\d/);
   await stage().open(page, '/brand');
-  const input = page.getByLabel('Another logo');
+  const input = page.getByLabel('Replace the logo');
   await input.setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from('no image') });
   await page.getByRole('alert').waitFor();
   await input.setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: await readFile(LOGO) });
@@ -63,7 +63,7 @@ it('takes the colours of a website, and says why another one gives none', async 
   await field.fill(website.url('127.0.0.1'));
   await press('Read the website');
   await page.getByText(/^Found: .*brand color/).waitFor();
-  await page.getByLabel('Brand colour').and(page.locator('[value="#b42814"]')).waitFor();
+  await page.getByLabel('Brand color').and(page.locator('[value="#b42814"]')).waitFor();
   await checkAccessibility(page);
   website.handlers['127.0.0.1'] = (_request, response) => void response.end('no page');
   await field.fill(website.url('127.0.0.1', '/other'));

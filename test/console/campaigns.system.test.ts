@@ -102,7 +102,7 @@ describe('a campaign at the console', () => {
       const body = page.getByLabel('Body', { exact: true });
       await body.fill(`${await body.inputValue()}<p>It ends on {{ sale_ends | default: "Sunday" }}.</p>`);
       await preview.getByText('It ends on Sunday.').waitFor();
-      await page.getByLabel('As this contact gets it').fill('contact0@example.com');
+      await page.getByLabel('Show it for this contact').fill('contact0@example.com');
       await page
         .getByText(`Hi Ada ${SCRIPT}`)
         .or(page.getByText(`Hi there ${SCRIPT}`))
@@ -220,15 +220,15 @@ describe('a campaign at the console', () => {
     await click('New segment');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name', { exact: true }).first().fill('Everyone called Ada');
-    await click('Make the segment');
+    await click('Create the segment');
     await dialog.getByText('Add a filter first.', { exact: false }).waitFor();
     await dialog.getByRole('button', { name: 'Add filter' }).click();
     await dialog.getByLabel('Name', { exact: true }).last().selectOption('email');
     await dialog.getByLabel('Value').fill('contact1@example.com');
     await dialog.getByText('1 contacts').waitFor();
-    await click('Make the segment');
+    await click('Create the segment');
     await page.getByText('1 contact, 1 of them subscribed to email').waitFor();
-    await fill('Messages a minute, at most', '50');
+    await fill('Maximum messages per minute', '50');
     await page.getByLabel('A/B test').check();
     await page.getByLabel('Subject', { exact: true }).nth(1).fill('One');
     await page.getByLabel('Subject', { exact: true }).nth(2).fill('Two');
@@ -284,7 +284,7 @@ describe('a campaign at the console', () => {
     });
     expect(theirs.status).toBe(200);
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-    await page.getByText('This has changed meanwhile.', { exact: false }).waitFor();
+    await page.getByText('This has changed in the meantime.', { exact: false }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
     await click('Discard changes');
@@ -502,7 +502,7 @@ describe('a template at the console', () => {
       body: { first_name: 'Grace' },
     });
     expect(changed.status).toBe(200);
-    await page.getByLabel('As this contact gets it').fill('contact0@example.com');
+    await page.getByLabel('Show it for this contact').fill('contact0@example.com');
     await page.getByText(`Hi Grace ${SCRIPT}`).waitFor();
 
     await page.getByRole('button', { name: 'Send a test' }).click();

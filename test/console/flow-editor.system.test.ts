@@ -87,7 +87,7 @@ describe('the editor of flows', () => {
     await page.getByText(`(contact ${contactIds[0]})`).waitFor();
     await page
       .getByLabel('Wait for an event new 1', { exact: true })
-      .selectOption({ label: 'An event arrives that fits' });
+      .selectOption({ label: 'A matching event arrives' });
     await page.locator('form').getByRole('button', { name: 'Simulate' }).click();
     // The form is long, so the focus goes to what it found.
     await page.locator(':focus').getByText('It leaves the flow: done').waitFor();

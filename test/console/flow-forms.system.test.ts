@@ -141,7 +141,7 @@ describe('the forms of a flow', () => {
     await addAfter('after Condition new 1', 'Wait for an event');
     await field('Wait for an event new 1', 'Event').fill('feature_used');
     await field('Wait for an event new 1', 'Which events count').selectOption(
-      'events since Email new 1, too',
+      'also events since Email new 1',
     );
     await addAfter('in the branch “in time” of Wait for an event new 1', 'Add to a list');
     await field('Add to a list new 1', 'List').selectOption('Customers');

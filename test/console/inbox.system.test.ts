@@ -60,9 +60,9 @@ describe('the inbox', () => {
     await expect(page.title()).resolves.not.toBe('ran');
     await checkAccessibility(page);
 
-    await page.getByLabel('Your answer').fill('It is on its way.');
-    await page.getByRole('button', { name: 'Send the answer' }).click();
-    await page.getByText('The answer is accepted for sending.').waitFor();
+    await page.getByLabel('Your reply').fill('It is on its way.');
+    await page.getByRole('button', { name: 'Send the reply' }).click();
+    await page.getByText('The reply is accepted for sending.').waitFor();
     await page.getByText('It is on its way.').waitFor();
     await page.getByRole('link', { name: 'delivered' }).waitFor();
     const { body } = await stage().request<{ unread_count: number }[]>('GET', '/v1/my/conversations');
@@ -102,7 +102,7 @@ describe('the inbox', () => {
     expect(file.suggestedFilename()).toBe('note.txt');
     await expect(readFile(await file.path(), 'utf8')).resolves.toMatch(/^the note/);
 
-    await page.getByText('answers to desk@example.com, written').waitFor();
+    await page.getByText('replies to desk@example.com, written').waitFor();
     await page.getByRole('button', { name: 'Download the original' }).click();
     const original = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download it unscanned' }).click();
@@ -115,12 +115,12 @@ describe('the inbox', () => {
     await arrive('dan', 'To be deleted', 'Content-Type: text/plain\n\nFirst');
     const page = await stage().signIn({ at: '/inbox' });
     await page.getByRole('link', { name: 'To be deleted' }).click();
-    await page.getByLabel('Your answer').fill('An answer.');
-    await page.getByRole('button', { name: 'Send the answer' }).click();
-    await page.getByText('The answer is accepted for sending.').waitFor();
+    await page.getByLabel('Your reply').fill('An answer.');
+    await page.getByRole('button', { name: 'Send the reply' }).click();
+    await page.getByText('The reply is accepted for sending.').waitFor();
     await page.getByRole('link', { name: 'delivered' }).waitFor();
     await page.getByRole('button', { name: 'Delete message' }).first().click();
-    await page.getByText('It is sent nevertheless.').waitFor();
+    await page.getByText('It is still sent.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete message' }).click();
     await page.getByText('The message is deleted.').waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();

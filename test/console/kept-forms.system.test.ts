@@ -31,7 +31,7 @@ beforeAll(async () => {
   );
   page = await stage().signIn({ at: '/inbox' });
   await page.getByRole('link', { name: 'A question' }).click();
-  await page.getByLabel('Your answer').waitFor();
+  await page.getByLabel('Your reply').waitFor();
   conversation = Number(/inbox\/(\d+)/.exec(page.url())?.[1]);
 });
 
@@ -45,7 +45,7 @@ const leave = async () => {
 };
 
 describe('an answer that is not sent', () => {
-  const answer = () => page.getByLabel('Your answer');
+  const answer = () => page.getByLabel('Your reply');
 
   it('is there after the page was left, and after a reload, until it is sent', async () => {
     await answer().fill('It is on its way');
@@ -58,8 +58,8 @@ describe('an answer that is not sent', () => {
     await page.reload();
     await left().waitFor();
     expect(await answer().inputValue()).toBe('It is on its way.');
-    await page.getByRole('button', { name: 'Send the answer' }).click();
-    await page.getByText('The answer is accepted for sending.').waitFor();
+    await page.getByRole('button', { name: 'Send the reply' }).click();
+    await page.getByText('The reply is accepted for sending.').waitFor();
     expect(await answer().inputValue()).toBe('');
     await stage().open(page, `/inbox/${conversation}`);
     expect([await left().count(), await answer().inputValue()]).toEqual([0, '']);
@@ -69,7 +69,7 @@ describe('an answer that is not sent', () => {
     await answer().fill('A secret');
     const other = await stage().addUser('admin');
     const theirs = await stage().signIn({ email: other.email, at: `/inbox/${conversation}` });
-    expect(await theirs.getByLabel('Your answer').inputValue()).toBe('');
+    expect(await theirs.getByLabel('Your reply').inputValue()).toBe('');
     const keys = await page.evaluate<string[]>(
       `Object.keys(localStorage).filter((key) => localStorage[key].includes('A secret'))`,
     );

@@ -77,7 +77,7 @@ describe('the pages of people', () => {
     await checkAccessibility(page);
     await press(page, 'Turn it on');
     const uri = await page.getByRole('link', { name: 'open the app' }).getAttribute('href');
-    await page.getByLabel('Code of the app').fill(codeNow(secretOfUri(uri ?? '')));
+    await page.getByLabel('Code from the app').fill(codeNow(secretOfUri(uri ?? '')));
     await dialogOf(page).getByRole('button', { name: 'Turn it on' }).click();
     await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
     const codes = (await dialogOf(page).locator('pre').innerText()).split('\n');
@@ -104,7 +104,7 @@ describe('the pages of people', () => {
     await press(page, 'Create a key');
     await page.getByLabel('Name').fill('Late');
     await press(page, 'Create');
-    const question = page.getByRole('dialog', { name: 'Give your password again' });
+    const question = page.getByRole('dialog', { name: 'Enter your password again' });
     await question.getByLabel('Password').fill('not the password');
     await question.getByRole('button', { name: 'Continue' }).click();
     await question.getByRole('alert').waitFor();

@@ -142,7 +142,7 @@ describe('the builder', () => {
   it('keeps what it has no inputs for, and takes JSON', async () => {
     const mixed = { name: 'data.plan', predicate: 'in', value: ['pro', 7] };
     const id = await opened([mixed]);
-    await row('1').getByText('There are no inputs for this filter. It stays as it is.').waitFor();
+    await row('1').getByText('This filter cannot be edited here. It stays as it is.').waitFor();
     await click('Edit as JSON');
     const json = page.getByLabel('Filters as JSON');
     expect(JSON.parse(await json.inputValue())).toEqual([{ ...mixed }]);

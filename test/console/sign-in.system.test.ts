@@ -125,7 +125,7 @@ describe('a forgotten password', () => {
     await send.waitFor();
     await page.getByLabel('Email address').fill(email);
     await send.click();
-    await page.getByText('Look into your mailbox').waitFor();
+    await page.getByText('Check your mailbox').waitFor();
     await checkAccessibility(page);
 
     const link = `${baseUrl}${await mailedPath()}`;

@@ -47,13 +47,13 @@ export function ConfirmPassword() {
   };
 
   return (
-    <Dialog open={open} onClose={() => close(false)} title="Give your password again">
+    <Dialog open={open} onClose={() => close(false)} title="Enter your password again">
       <form onSubmit={(event) => void submit(event)}>
         <p>This change needs a password that was given within the last 15 minutes.</p>
         <Field label="Password" error={fault}>
           <TextInput name="password" type="password" autoComplete="current-password" required autoFocus />
         </Field>
-        <Field label="Code of the second factor" hint="Only if you have turned it on.">
+        <Field label="Code from the authenticator app" hint="Only if you have turned it on.">
           <TextInput name="otp" autoComplete="one-time-code" inputMode="numeric" />
         </Field>
         <div className="actions">

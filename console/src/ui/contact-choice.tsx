@@ -78,7 +78,7 @@ export function useContactChoice(
     if (found) return `${found.text} (contact ${found.id})`;
     if (typed !== asked || (!data && asked.length >= MIN_LETTERS)) return 'Searching…';
     return suggestions.length === 0
-      ? 'No contact of the brand has it.'
+      ? 'No contact matches.'
       : severalText(suggestions.map(({ text: each }) => each));
   };
   return {

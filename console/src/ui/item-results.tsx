@@ -34,7 +34,7 @@ export function ItemResults({ results }: { results: readonly ItemResult[] }) {
           .join(', ')}
       </Notice>
       {others.length > 0 && (
-        <DataTable label="What was not done" rows={others} columns={columns} rowKey={({ index }) => index} />
+        <DataTable label="Not done" rows={others} columns={columns} rowKey={({ index }) => index} />
       )}
     </>
   );

@@ -137,7 +137,7 @@ describe('the files of the brand', () => {
     const row = files.getByRole('row', { name: /a\.png/ });
     await row.getByText('Until deleted').waitFor();
     await row.getByRole('button', { name: 'Delete' }).click();
-    await files.getByRole('dialog').getByText('also those that were sent long ago').waitFor();
+    await files.getByRole('dialog').getByText('even those that were sent long ago').waitFor();
     await files.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await files.getByText('No files yet').waitFor();
     await files.getByText(/^\s*0 bytes of 500 MB used/).waitFor();
@@ -158,7 +158,7 @@ describe('the text of a letter', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
     await text().getByText('contact.data.plan or “free”').waitFor();
     await page.getByLabel('Subject', { exact: true }).fill('News for {{ contact.first_name }}');
-    await page.getByLabel('As this contact gets it').fill('hedy@example.com');
+    await page.getByLabel('Show it for this contact').fill('hedy@example.com');
     await page.getByText('News for Hedy').waitFor();
     await preview().getByText('Your plan: free').waitFor();
     await preview().getByText('Hello Hedy').waitFor();
@@ -277,7 +277,7 @@ describe('the text of a letter', () => {
     await button('Back to the design').click();
     await eventually(async () => expect(await types()).toBe(before));
     await button('Write source instead').click();
-    await button('Go on with the source put aside').click();
+    await button('Continue with the source that was put aside').click();
     expect(await body()).toContain('<p>Plain source</p>');
     await publish();
     expect(await published()).toMatchObject({ design: null, body: expect.stringContaining('Plain source') });
@@ -286,7 +286,7 @@ describe('the text of a letter', () => {
     await button('Start a design instead').click();
     await eventually(async () => expect(await types()).toBe('Header HTML'));
     await button('Write source instead').click();
-    await button('Go on with the source put aside').click();
+    await button('Continue with the source that was put aside').click();
     expect(await body()).toBe('<p>Short source</p>');
     await page.setViewportSize({ width: 360, height: 800 });
     const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');

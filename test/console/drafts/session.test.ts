@@ -397,7 +397,7 @@ describe('publishing', () => {
     ann.write({ subject: 'Seen' });
     const seen = ann.draft.content;
     ann.write({ subject: 'Unseen' });
-    await expect(ann.publish(seen)).rejects.toThrow('This has changed meanwhile.');
+    await expect(ann.publish(seen)).rejects.toThrow('This has changed in the meantime.');
     expect([ann.draft.state, service.published.etag]).toEqual(['saved', '"1"']);
     await ann.publish(ann.draft.content);
     expect(service.published.content).toEqual({ subject: 'Unseen' });
@@ -411,7 +411,7 @@ describe('publishing', () => {
       service.save('Ben', { content: { subject: 'Ben’s' }, base: '"1"', over: service.draft?.etag ?? null });
     };
     const checking = ann.session.check();
-    await expect(publishing).rejects.toThrow('This has changed meanwhile.');
+    await expect(publishing).rejects.toThrow('This has changed in the meantime.');
     await checking;
     expect(ann.draft.content).toEqual({ subject: 'Ben’s' });
     expect(service.published.content).toEqual({ subject: 'Live' });

@@ -27,7 +27,7 @@ export function ColorField({
     <div className="color-field">
       <input
         type="color"
-        aria-label={`Pick: ${label}`}
+        aria-label={`Color picker: ${label}`}
         value={pickerColor(value || usual)}
         onChange={(event) => onChange(event.target.value)}
       />

@@ -30,6 +30,6 @@ export const LetterProvider = LetterContext.Provider;
 
 export function useLetter(): Letter {
   const letter = useContext(LetterContext);
-  if (!letter) throw new Error('this stands outside of a letter');
+  if (!letter) throw new Error('this must be rendered inside a letter');
   return letter;
 }

@@ -113,7 +113,7 @@ function Envelope({
       <LiquidInput
         label="Preheader"
         names={names}
-        hint="Mailboxes show it beside the subject."
+        hint="Mail apps show it beside the subject."
         value={value.preheader ?? ''}
         error={messagesAt(problems, 'preheader')}
         onChange={(preheader) => change((old) => ({ ...old, preheader }))}
@@ -125,7 +125,7 @@ function Envelope({
 const SENDER = [
   ['from_name', 'From'],
   ['from_email', 'Address'],
-  ['reply_to', 'Replies to'],
+  ['reply_to', 'Reply to'],
 ] as const;
 
 /** Whom the letter is from. */
@@ -133,7 +133,7 @@ function Sender({ value, sender, problems, change }: PartProps & { sender: strin
   return (
     <details className="section-style" open={SENDER.some(([name]) => messagesAt(problems, name).length > 0)}>
       <summary>Sender{sender !== null && <span className="summary-value"> {sender}</span>}</summary>
-      <p className="hint">Without one, the default sender of the brand.</p>
+      <p className="hint">Empty fields use the default sender of the brand.</p>
       <div className="style-fields">
         {SENDER.map(([name, label]) => (
           <Field key={name} label={label} error={messagesAt(problems, name)}>

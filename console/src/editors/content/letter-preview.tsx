@@ -28,7 +28,7 @@ export function LetterPreview({
   unsaved: Unsaved;
   problems: readonly Problem[];
 }) {
-  const { contactId, field } = useContactChoice('As this contact gets it');
+  const { contactId, field } = useContactChoice('Show it for this contact');
   const [view, setView] = useState<View>('desktop');
   const { variables, ...content } = unsaved;
   const contact = contactId === null ? {} : { contact_id: contactId };
@@ -45,9 +45,7 @@ export function LetterPreview({
     >
       {field}
       <Rendered unsaved={unsaved} contactId={contactId} withText={view === 'text'} />
-      {view === 'dark' && (
-        <p className="hint">About what programs show that turn light letters dark. They differ.</p>
-      )}
+      {view === 'dark' && <p className="hint">Roughly what mail apps show in dark mode. They differ.</p>}
       {view !== 'text' && hasLetter && (
         <div className={`preview-width ${view}`}>
           <PreviewFrame
@@ -106,7 +104,7 @@ function ProblemsBelow({ problems, cannot }: { problems: readonly Problem[]; can
   return (
     <details className="section-style" open={cannot > 0}>
       <summary>
-        {cannot > 0 ? `${cannot} to mend before it can be sent` : `${problems.length} could be better`}
+        {cannot > 0 ? `${cannot} to fix before it can be sent` : `${problems.length} could be better`}
       </summary>
       <ul className="section-problems">
         {problems.map(({ field, text, isError }) => (

@@ -80,7 +80,7 @@ function HtmlForm({ section, path, onChange }: FormProps<'html'>) {
   return (
     <Field
       label="HTML"
-      hint="Or Liquid alone, such as {% if contact.data.vip %}; its {% endif %} stands in a later HTML section."
+      hint="Or only Liquid, such as {% if contact.data.vip %}, with its {% endif %} in a later HTML section."
       error={errorsOf('html')}
     >
       <TextArea
@@ -163,14 +163,14 @@ function HeaderForm({ section, path, onChange }: FormProps<'header'>) {
     <>
       <ImageField
         label="Logo"
-        hint="Without one, the logo of the theme or brand."
+        hint="If it is empty, the logo of the theme or brand is shown."
         value={props.logo_url ?? ''}
         error={errorsOf('logo_url')}
         onChange={(url) => onChange({ ...section, props: withText(props, 'logo_url', url) })}
       />
       <LiquidInput
         label="Title"
-        hint="Without a logo and a title, the name of the brand."
+        hint="Without a logo and a title, the name of the brand is shown."
         names={names}
         value={props.title ?? ''}
         error={errorsOf('title')}
@@ -201,7 +201,7 @@ function SpacerForm({ section, path, onChange }: FormProps<'spacer'>) {
 function ColumnsForm({ section, onChange }: FormProps<'columns'>) {
   const counts = Array.from({ length: MAX_COLUMNS - MIN_COLUMNS + 1 }, (_, at) => String(at + MIN_COLUMNS));
   return (
-    <Field label="Number of columns" hint="They stand below each other on a small screen.">
+    <Field label="Number of columns" hint="On a small screen, they are stacked.">
       <Select
         options={counts}
         value={String(section.props.columns.length)}

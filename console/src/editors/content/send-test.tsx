@@ -96,7 +96,7 @@ function SendTestForm({ channel, contactId, send, children, onClose }: TestProps
     >
       <Field
         label="To"
-        hint={`${own === '' ? 'Without a number, it goes to you. ' : ''}Allowed are the ${what} of the account.`}
+        hint={`${own === '' ? 'If it is empty, the test goes to you. ' : ''}It can go to the ${what} of the account.`}
         error={action.errorOf('to')}
       >
         <TextInput name="to" autoFocus defaultValue={own} />

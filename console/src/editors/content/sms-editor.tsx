@@ -15,7 +15,7 @@ import { priceText, sizeHint, sizeText } from './sms-size.ts';
 /** Writes the text of an SMS, and shows what a contact gets, how many segments it takes, and its price. */
 export function SmsEditor(props: ContentEditorProps) {
   const { value, onChange, footer, names, errors = {} } = props;
-  const { contactId, field } = useContactChoice('As this contact gets it');
+  const { contactId, field } = useContactChoice('Show it for this contact');
   const body = value.body ?? '';
   const unsaved = useSettled(unsavedOf(props));
   return (

@@ -45,7 +45,9 @@ export function SourceDialog({
         <Button kind="primary" busy={convert.busy} onClick={() => convert.run()}>
           Begin with the HTML of the design
         </Button>
-        {aside !== '' && <Button onClick={() => onChoose(aside)}>Go on with the source put aside</Button>}
+        {aside !== '' && (
+          <Button onClick={() => onChoose(aside)}>Continue with the source that was put aside</Button>
+        )}
         <Button onClick={onClose}>Keep the design</Button>
       </div>
     </Dialog>

@@ -61,10 +61,10 @@ export const STARTERS: readonly Starter[] = [
   },
   {
     name: 'Offer',
-    hint: 'A discount, and until when it lasts',
+    hint: 'A discount, and when it ends',
     sections: () => [
       newSection('header'),
-      text('<h1>20 % off</h1><p>Say what the offer is for, and for whom.</p>', 'center'),
+      text('<h1>20 % off</h1><p>Say what the offer is, and who it is for.</p>', 'center'),
       button('Shop now'),
       text('<p>The offer ends on Sunday.</p>', 'center'),
     ],

@@ -11,8 +11,8 @@ const COLORS = [
   ['text_color', 'Text'],
 ] as const;
 const FONTS = [
-  ['font_body', 'Font of texts'],
-  ['font_heading', 'Font of headings'],
+  ['font_body', 'Text font'],
+  ['font_heading', 'Heading font'],
 ] as const;
 
 /** The theme of the brand, which a letter has where it sets nothing else. */
@@ -44,7 +44,7 @@ export function ThemeForm({
   return (
     <details className="section-style">
       <summary>Theme</summary>
-      <p className="hint">What is empty here is as in the brand.</p>
+      <p className="hint">Empty fields use the look of the brand.</p>
       <div className="style-fields">
         {COLORS.map(([name, label]) => (
           <ColorField

@@ -124,7 +124,7 @@ export class DraftSession<Content extends object> {
       if (isUnsaved && this.fault !== null) throw new Error(this.fault);
       // What someone else saved may be shown since.
       if (isUnsaved || content !== expected) {
-        throw new Error('This has changed meanwhile. Look at it, then publish it again.');
+        throw new Error('This has changed in the meantime. Review it, then publish it again.');
       }
       await this.sendAndEnd(send);
     });

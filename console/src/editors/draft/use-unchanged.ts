@@ -17,7 +17,7 @@ export function useUnchanged<Content>(
       seen.current = content;
     } else if (content !== seen.current || conflict) {
       seen.current = content;
-      toast('This has changed meanwhile. Look at it, then decide again.', { tone: 'warn' });
+      toast('This has changed in the meantime. Review it, then decide again.', { tone: 'warn' });
       onChanged();
     }
   });

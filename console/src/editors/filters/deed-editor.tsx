@@ -125,7 +125,7 @@ function useEmailOptions(name: string): EmailOption[] {
 function givenOption(options: readonly EmailOption[], { step, campaign_id: id }: Record<string, unknown>) {
   const given =
     typeof step === 'number' || typeof step === 'string'
-      ? stepOption(step, `the email of step ${step}, which is not before this`)
+      ? stepOption(step, `the email of step ${step}, which does not come before this step`)
       : typeof id === 'number'
         ? campaignOption(id, String(id))
         : ANY_EMAIL;

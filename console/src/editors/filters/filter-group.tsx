@@ -111,7 +111,7 @@ function InnerGroup({
       <div className="filter-row">
         <div className="filter-inputs">
           <Select
-            aria-label={`What group ${number} needs`}
+            aria-label={`What must match in group ${number}`}
             value={filter.name}
             options={[
               { value: 'any', label: 'Any of these' },

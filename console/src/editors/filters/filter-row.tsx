@@ -95,7 +95,7 @@ function Unknown({ filter }: { filter: Filter }) {
   return (
     <div className="filter-json">
       <code>{JSON.stringify(filter)}</code>
-      <p className="hint">There are no inputs for this filter. It stays as it is.</p>
+      <p className="hint">This filter cannot be edited here. It stays as it is.</p>
     </div>
   );
 }

@@ -35,7 +35,7 @@ function runOptions(scope: Scope, steps: readonly EarlierStep[]): NameOption[] {
   if (scope === 'trigger') return [started];
   const answers = steps
     .filter(({ type }) => type === 'webhook')
-    .map(({ key, title }) => ({ value: `step.${key}.`, label: `Answer of ${title}: key…` }));
+    .map(({ key, title }) => ({ value: `step.${key}.`, label: `Response of ${title}: key…` }));
   const arrived = { value: 'received.', label: 'Arrived event: key…' };
   return scope === 'received' ? [arrived, started, ...answers] : [started, ...answers];
 }

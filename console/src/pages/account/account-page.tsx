@@ -64,7 +64,7 @@ function CapabilitiesCard({ account }: { account: Schemas['Account'] }) {
           <StatusBadge key={name} status={on ? 'on' : 'off'} tone={on ? 'good' : 'quiet'} />,
         ])}
       />
-      <p className="hint">An operator of this installation changes the plan and these.</p>
+      <p className="hint">Only an operator of this installation can change these and the plan.</p>
     </Card>
   );
 }

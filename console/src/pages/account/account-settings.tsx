@@ -58,24 +58,24 @@ export function AccountSettings({ account }: { account: Schemas['Account'] }) {
         </Field>
         <Field
           label="Sender name"
-          hint="Of messages that name no sender."
+          hint="For messages that name no sender."
           error={save.errorOf('email_from_name')}
         >
           {input('email_from_name')}
         </Field>
         <Field
           label="Sender address"
-          hint="At a verified domain of this brand."
+          hint="It must be at a verified domain of this brand."
           error={save.errorOf('email_from_email')}
         >
           {input('email_from_email', 'email')}
         </Field>
-        <Field label="Replies go to" error={save.errorOf('email_reply_to')}>
+        <Field label="Reply to" error={save.errorOf('email_reply_to')}>
           {input('email_reply_to', 'email')}
         </Field>
         <Field
           label="Recipients of tests"
-          hint="At most five addresses, one a line."
+          hint="At most five addresses, one per line."
           error={RECIPIENTS.flatMap((path) => save.errorOf(path))}
         >
           <TextArea

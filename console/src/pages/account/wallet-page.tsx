@@ -59,7 +59,7 @@ function Balance() {
             <Facts
               items={[
                 ['Balance', centsText(billing.wallet_balance_cents)],
-                ['Spend cap a month', cap === null ? 'None' : centsText(cap)],
+                ['Monthly spend cap', cap === null ? 'None' : centsText(cap)],
                 ['Automatic top-ups', billing.auto_topup ? 'On' : 'Off'],
                 ['Plan', billing.plan_name],
               ]}
@@ -117,7 +117,7 @@ function Entries() {
                 title="Nothing has changed the balance"
                 curl={curlOf('GET', '/v1/my/wallet/entries')}
               >
-                <p>Credits, payments and charges stand here. The messages of a month are one entry.</p>
+                <p>Credits, payments and charges appear here. The messages of a month are one entry.</p>
               </EmptyState>
             }
           />

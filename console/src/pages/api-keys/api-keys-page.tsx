@@ -76,7 +76,7 @@ function NoKeys({ revoked }: { revoked: boolean }) {
   return (
     <EmptyState title="No API key yet">
       <p>
-        A program needs a key to send. Create one here: you see it once, with a command that uses it. Begin
+        A program needs a key to send. Create one here. It is shown once, with a command that uses it. Begin
         with a test key, whose messages are not sent.
       </p>
     </EmptyState>
@@ -94,7 +94,7 @@ const columns = (brandText: (id: number) => string): readonly TableColumn<Schema
   { key: 'brand_id', header: 'Brand', width: '9rem', cell: (key) => brandText(key.brand_id), wideOnly: true },
   {
     key: 'rate_limit_per_second',
-    header: 'Requests a second',
+    header: 'Requests per second',
     align: 'right',
     wideOnly: true,
     cell: ({ rate_limit_per_second: limit }) => rateText(limit),

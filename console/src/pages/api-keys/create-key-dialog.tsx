@@ -68,7 +68,7 @@ export function CreateKeyDialog({
           <Select name="brand_id" options={brandOptions(account)} defaultValue={String(brandId)} />
         </Field>
         <Field
-          label="Requests a second"
+          label="Requests per second"
           hint="Empty: the limit of this service."
           error={create.errorOf('rate_limit_per_second')}
         >

@@ -17,11 +17,11 @@ export function NewKeyDialog({
   const message = { channel: 'email', to: user.email, subject: 'Hello', html: '<p>Hello</p>' };
   return (
     <Dialog open={created !== null} onClose={onClose} title="Your new key" wide mustAnswer>
-      <p>Copy it now: it is shown only once. Who has it can use the API as your program does.</p>
+      <p>Copy it now: it is shown only once. Anyone who has it can use the API as your program does.</p>
       <CodeBlock text={`export CARILLON_API_KEY=${created?.key ?? ''}`} label="Set it in your terminal" />
       <CodeBlock text={curlOf('POST', '/v1/my/messages', message)} label="Send a message with it" />
       {created?.test === true && (
-        <Notice title="A test key">Its messages are checked and listed, but nobody gets them.</Notice>
+        <Notice title="A test key">Its messages are checked and listed, but not sent.</Notice>
       )}
       <div className="actions">
         <Button kind="primary" onClick={onClose}>

@@ -70,20 +70,20 @@ export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: stri
           'Campaigns need one in their footer.',
           area('physical_address'),
         )}
-        {field('brand_color', 'Brand colour', 'Six hex digits, such as #4338ca.', colour('brand_color'))}
-        {field('text_color', 'Text colour', undefined, colour('text_color'))}
-        {field('bg_color', 'Background colour', undefined, colour('bg_color'))}
-        {field('font_heading', 'Font of headings')}
-        {field('font_body', 'Font of the text')}
+        {field('brand_color', 'Brand color', 'Six hex digits, such as #4338ca.', colour('brand_color'))}
+        {field('text_color', 'Text color', undefined, colour('text_color'))}
+        {field('bg_color', 'Background color', undefined, colour('bg_color'))}
+        {field('font_heading', 'Heading font')}
+        {field('font_body', 'Text font')}
         {field(
           'timezone',
           'Time zone',
-          'An IANA name, such as Europe/Berlin. It decides days in figures and local times.',
+          'An IANA name, such as Europe/Berlin. Days in figures and local times follow it.',
         )}
         {field('industry', 'Industry')}
         {field('company_description', 'Description', undefined, area('company_description'))}
         {field('tone', 'Tone', undefined, area('tone'))}
-        {field('style_notes', 'Notes on style', undefined, area('style_notes'))}
+        {field('style_notes', 'Style notes', undefined, area('style_notes'))}
         {field('sms_stop_text', 'Last line of each SMS', 'Such as: Reply STOP to unsubscribe.')}
         <Checkbox name="track_opens" label="Record opens" defaultChecked={brand.track_opens} />
         <Checkbox name="track_clicks" label="Record clicks" defaultChecked={brand.track_clicks} />

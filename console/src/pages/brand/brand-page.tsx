@@ -18,7 +18,7 @@ const SAMPLE = {
       { type: 'header', props: { title: 'Welcome' } },
       {
         type: 'text',
-        props: { html: '<p>This is how a letter looks in the colours and fonts of your brand.</p>' },
+        props: { html: '<p>This is how a letter looks in the colors and fonts of your brand.</p>' },
       },
       { type: 'button', props: { label: 'Take a look', href: 'https://example.com' } },
     ],

@@ -36,7 +36,7 @@ export function LogoCard({ logo }: { logo: string | null }) {
       {logo !== null && path === null && <p>{logo}</p>}
       {replace.fault !== null && <Notice tone="bad">{replace.fault}</Notice>}
       <Field
-        label="Another logo"
+        label="Replace the logo"
         hint="PNG, JPEG, GIF or WebP, at most 5 MB."
         error={[...replace.errorOf('file'), ...replace.errorOf('logo')]}
       >

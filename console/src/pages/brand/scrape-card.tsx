@@ -15,7 +15,7 @@ const REASONS: Record<NonNullable<Scrape['error']>, string> = {
   not_html: 'There is no web page at this address.',
   timeout: 'The website took too long to answer.',
   robots: 'The website does not allow programs to read it.',
-  nothing_found: 'The website has no colours, fonts or logo that could be used.',
+  nothing_found: 'The website has no colors, fonts or logo that could be used.',
 };
 
 /** Fills the brand from a website. */
@@ -40,7 +40,7 @@ export function ScrapeCard({ scrape }: { scrape: Scrape | null }) {
         {start.fault !== null && <Notice tone="bad">{start.fault}</Notice>}
         <Field
           label="Website"
-          hint="Colours, fonts, logo, links and tone are taken from it."
+          hint="Colors, fonts, logo, links and tone are taken from it."
           error={start.errorOf('url')}
         >
           <TextInput

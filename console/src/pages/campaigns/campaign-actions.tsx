@@ -76,7 +76,7 @@ const changeStatus = ({ id, revision }: Pick<Campaign, 'id' | 'revision'>, statu
 function PauseButton({ campaign, mayResume }: { campaign: Campaign; mayResume: () => boolean }) {
   const resume = useAction({
     work: (paused: Campaign) => changeStatus(paused, 'active'),
-    done: 'The campaign goes on.',
+    done: 'The campaign is resumed.',
     refresh: REFRESH,
   });
   const pause = useAction({
@@ -97,7 +97,7 @@ function PauseButton({ campaign, mayResume }: { campaign: Campaign; mayResume: (
 function ResumeButton({ campaign, blocked }: { campaign: Campaign; blocked: Blocked }) {
   const { run, busy } = useAction({
     work: () => changeStatus(campaign, 'active'),
-    done: 'The campaign goes on.',
+    done: 'The campaign is resumed.',
     refresh: REFRESH,
   });
   return (
@@ -124,7 +124,7 @@ function CancelButton({ campaign }: { campaign: Campaign }) {
     >
       <p>
         {isBegun(campaign)
-          ? 'Recipients who have not been sent to get nothing. This cannot be undone.'
+          ? 'Recipients who were not reached yet get nothing. This cannot be undone.'
           : 'Nothing has been sent yet, so it becomes a draft again.'}
       </p>
     </ConfirmButton>

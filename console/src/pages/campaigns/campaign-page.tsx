@@ -110,7 +110,7 @@ function CampaignFacts({ campaign }: { campaign: Campaign }) {
             segmentId === null ? null : <AudienceLink key="segment" of="segments" id={segmentId} />,
           ],
           [
-            'Who match',
+            'Filters',
             areFilters(filters) && filters.length > 0 ? (
               <FilterList key="filters" filters={filters} names={names} />
             ) : null,
@@ -118,13 +118,13 @@ function CampaignFacts({ campaign }: { campaign: Campaign }) {
           ...(inert === undefined
             ? []
             : [['Filters without effect', 'stored before campaigns had filters'] as const]),
-          ['Without', excluded.join(', ')],
+          ['Excluded', excluded.join(', ')],
           [
             'Scheduled for',
             campaign.scheduled_at && <Time key="scheduled" at={campaign.scheduled_at} full />,
           ],
-          ['Pace', throttle ? `${countText(throttle)} a minute` : null],
-          ['Local time', local === true ? 'at the clock time of each recipient' : null],
+          ['Pace', throttle ? `${countText(throttle)} per minute` : null],
+          ['Local time', local === true ? 'in the time zone of each recipient' : null],
           ['A/B test', ab ? `${ab.variants.length} variants, decided by ${ab.by}` : null],
           ['Created', <Time key="created" at={campaign.created_at} full />],
           ['Changed', <Time key="changed" at={campaign.updated_at} full />],

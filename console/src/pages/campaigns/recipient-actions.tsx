@@ -92,7 +92,7 @@ function AddToListDialog({
         action={action}
         kept={null}
         onSubmit={submit}
-        submit="Make the list"
+        submit="Create the list"
         close={{ label: 'Close', onClick: onClose }}
       >
         <Field label="Name of the new list" error={action.errorOf('name')}>

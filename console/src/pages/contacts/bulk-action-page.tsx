@@ -20,7 +20,7 @@ type BulkAction = Schemas['BulkAction'];
 const ERRORS: Record<NonNullable<BulkAction['error']>, string> = {
   list_deleted: 'A list that the action names was deleted. What was done until then stays.',
   too_slow: 'The filters take too long even for a few contacts. Combine them with a list, for example.',
-  internal_error: 'The service failed for a day. What was done until then stays; start the action again.',
+  internal_error: 'The service failed for a day. What was done until then stays. Start the action again.',
 };
 
 export function BulkActionPage() {

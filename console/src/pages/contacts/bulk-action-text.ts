@@ -6,7 +6,7 @@ export const actionTexts: Readonly<Record<BulkKind, { label: string; effect: str
   {
     add_to_list: {
       label: 'Add to a list',
-      effect: 'They are added to the list. Nobody who has unsubscribed is subscribed again.',
+      effect: 'They are added to the list. Contacts who have unsubscribed stay unsubscribed.',
       needsList: true,
     },
     remove_from_list: {

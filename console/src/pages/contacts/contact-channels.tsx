@@ -81,7 +81,7 @@ function ChannelActions({ channel, isOnly }: { channel: Channel; isOnly: boolean
           busy={change.busy}
           onConfirm={() => change.run({ subscribed: true })}
         >
-          <p>Only do this if the contact has asked you to: it gets campaigns and flows again.</p>
+          <p>Only do this if the contact has asked for it. Campaigns and flows reach this address again.</p>
         </ConfirmButton>
       )}
       {!isOnly && (

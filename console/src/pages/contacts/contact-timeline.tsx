@@ -83,7 +83,7 @@ export function ContactTimeline({ contactId }: { contactId: number }) {
               rows={page.rows}
               columns={columns}
               rowKey={({ type, id }) => `${type} ${id}`}
-              empty={<p className="muted">Nothing yet. Events, messages and subscriptions stand here.</p>}
+              empty={<p className="muted">Nothing yet. Events, messages and subscriptions appear here.</p>}
             />
             <Pager list={list} page={{ ...page, pages: Math.min(page.pages, MAX_PAGES) }} />
             <Further list={list} page={page} />

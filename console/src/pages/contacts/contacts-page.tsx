@@ -20,7 +20,7 @@ import { contactTabs } from './contact-tabs.ts';
 function useContactFilters(): readonly Filter[] {
   const { lists, segments } = useAudienceNames();
   return [
-    { name: 'search', label: 'Name or beginning of address', type: 'search' },
+    { name: 'search', label: 'Name or start of address', type: 'search' },
     { name: 'list_id', label: 'List', options: lists },
     { name: 'segment_id', label: 'Segment', options: segments },
     {
@@ -126,7 +126,7 @@ function NoContacts() {
       })}
     >
       <p>
-        The people you write to stand here, each with an email address, a phone number or both. Campaigns and
+        The people you write to appear here, each with an email address, a phone number or both. Campaigns and
         flows go to contacts. <BrandLink to="/imports/new">Import a CSV file</BrandLink>, or create the first
         one above.
       </p>

@@ -124,7 +124,7 @@ function State({ domain }: { domain: Domain }) {
     <Notice tone="busy" title="Waiting for the DNS records">
       <p>
         Add the records below at your DNS provider. Carillon looks for them after a few minutes, then every 15
-        minutes and later every hour, for three days. This page follows by itself.
+        minutes and later every hour, for three days. This page updates by itself.
       </p>
     </Notice>
   );

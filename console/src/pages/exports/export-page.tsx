@@ -16,11 +16,11 @@ type Export = Schemas['Export'];
 
 const ERRORS: Record<NonNullable<Export['error']>, string> = {
   quota_exceeded:
-    'The files of all exports of the account use all their space. Older files end after 7 days.',
+    'The export files of the account use all the space they may. They are deleted after 7 days.',
   timed_out: 'The export was not complete after a day. Export fewer rows.',
   too_slow: 'The filters take too long. Combine them with a list or a period.',
   invalid_filters: 'The list or segment of the filters no longer exists.',
-  internal_error: 'The service failed for a day. Export once more.',
+  internal_error: 'The service failed for a day. Export again.',
 };
 
 export function ExportPage() {
@@ -82,8 +82,8 @@ function State({ exported }: { exported: Export }) {
       {isUnfinished(exported) && <p className="muted">You may close this tab: the export goes on.</p>}
       {status === 'completed' && url === null && (
         <Notice>
-          The file is gone: 7 days are over, or a contact in it was deleted. Export once more to get the rows
-          as they are now.
+          The file was deleted because it was 7 days old or a contact in it was deleted. Export again to get
+          the rows as they are now.
         </Notice>
       )}
       <Facts
@@ -94,7 +94,7 @@ function State({ exported }: { exported: Export }) {
           ['Created', <Time key="created" at={exported.created_at} full />],
           ['Started', <Time key="started" at={exported.started_at} full />],
           ['Finished', <Time key="finished" at={exported.finished_at} full />],
-          ['File until', <Time key="expires" at={exported.expires_at} full />],
+          ['File kept until', <Time key="expires" at={exported.expires_at} full />],
         ]}
       />
     </Card>

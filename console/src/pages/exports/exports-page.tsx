@@ -31,7 +31,7 @@ const columns: readonly TableColumn<Schemas['Export']>[] = [
   },
   {
     key: 'expires',
-    header: 'File until',
+    header: 'File kept until',
     cell: ({ url, expires_at: at }) => (url === null ? '–' : <Time at={at} />),
     wideOnly: true,
   },

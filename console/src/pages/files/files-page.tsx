@@ -115,7 +115,7 @@ function DeleteFile({ file }: { file: Upload }) {
       onConfirm={() => remove.run()}
     >
       <p>
-        Its address stops working at once. Letters that show the file have a gap there, also those that were
+        Its address stops working at once. Letters that show the file then have a gap, even those that were
         sent long ago. This cannot be undone.
       </p>
     </ConfirmButton>

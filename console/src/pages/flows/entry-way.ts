@@ -28,7 +28,7 @@ export function entryWay(
 export const REQUEST_TEXTS: Record<RequestReason, string> = {
   segment:
     'Contacts enter this flow when they begin to match its segment. You can let this one enter now, whether or not it matches.',
-  mail: 'Contacts enter this flow when an email of theirs arrives. You can let this one enter now, without an email.',
+  mail: 'Contacts enter this flow when an email from them arrives. You can let this one enter now, without an email.',
   in_list: 'This contact is in the list already, so it cannot be added. You can let it enter all the same.',
   no_trigger: 'No trigger lets contacts enter this flow. You can let this one enter now.',
 };

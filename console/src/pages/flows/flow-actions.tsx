@@ -199,7 +199,7 @@ function ArchiveButton({ flow }: { flow: Flow }) {
   });
   return (
     <ConfirmButton label="Archive" title="Archive this flow?" busy={busy} onConfirm={run}>
-      <p>Its runs and waiting messages are canceled. It can be read, but not be activated again.</p>
+      <p>Its runs and waiting messages are canceled. It can still be read, but not activated again.</p>
     </ConfirmButton>
   );
 }

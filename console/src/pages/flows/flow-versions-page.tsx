@@ -38,7 +38,7 @@ const columnsOf = ({ id }: Flow): readonly TableColumn<Summary>[] => [
     wideOnly: true,
     cell: ({ goal }) => goal ?? <span className="muted">–</span>,
   },
-  { key: 'created', header: 'Made', cell: ({ created_at: at }) => <Time at={at} /> },
+  { key: 'created', header: 'Created', cell: ({ created_at: at }) => <Time at={at} /> },
 ];
 
 export const FlowVersionsPage = () => <FlowFrame>{(flow) => <Versions flow={flow} />}</FlowFrame>;
@@ -58,7 +58,7 @@ function Versions({ flow }: { flow: Flow }) {
     <>
       <p className="muted">
         A run follows the version of its entry, unless a newer one was published with its runs moved to it.
-        Letters and texts belong to no version: a changed one reaches every run that has not come to its step.
+        Letters and texts belong to no version: a changed one reaches every run that has not reached its step.
       </p>
       <QueryView query={query}>
         {(page) => (
@@ -68,7 +68,7 @@ function Versions({ flow }: { flow: Flow }) {
               rows={page.rows}
               columns={columnsOf(flow)}
               rowKey={(version) => version.id}
-              empty={<p className="muted">Activating the flow makes its first version.</p>}
+              empty={<p className="muted">Activating the flow creates its first version.</p>}
             />
             <Compare flow={flow} versions={page.rows} />
           </>

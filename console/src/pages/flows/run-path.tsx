@@ -57,7 +57,9 @@ export const RunPath = ({
       rows={run.path}
       columns={columnsOf(steps, names)}
       rowKey={({ step_id: id, entered_at: at }) => `${id} ${at}`}
-      empty={<p className="muted">It has not taken a step yet, or its path was removed with time.</p>}
+      empty={
+        <p className="muted">It has not taken a step yet, or its path was removed because it was old.</p>
+      }
     />
   </Card>
 );

@@ -58,7 +58,7 @@ export function CheckedFile({ id }: { id: number }) {
             {run.status === 'completed' && (
               <p>
                 {`${sumText(run)} `}
-                <BrandLink to={`/imports/${id}`}>All about the check</BrandLink>
+                <BrandLink to={`/imports/${id}`}>Details of the check</BrandLink>
               </p>
             )}
             {run.encoding !== null && run.encoding.name !== 'utf-8' && (

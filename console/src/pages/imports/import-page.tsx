@@ -128,8 +128,8 @@ function FailedRows({ run }: { run: Import }) {
     >
       {run.errors_url !== null && (
         <p className="muted">
-          The file has the failed rows with the reason. Correct it and import it: rows that are done do not
-          count again. It is kept for 30 days.
+          The file has the failed rows with the reason. Correct it and import it: rows that were imported do
+          not count again. It is kept for 30 days.
         </p>
       )}
       {run.errors.length > 0 && (
@@ -173,7 +173,7 @@ function Columns({ run: { columns } }: { run: Import }) {
   return (
     <Card title="Columns">
       <p className="muted">
-        If a column is read wrongly, import the file again and choose its meaning: those who said no are then
+        If a column was misread, import the file again and choose its meaning: those who said no are then
         unsubscribed.
       </p>
       <ColumnsRead columns={columns} />
@@ -203,7 +203,7 @@ function Options({ run: { resource, options, ...run } }: { run: Import }) {
                 ['Lists', options.list_ids.map(nameOf).join(', ')],
                 ['Change existing contacts', yesNo(options.update_existing)],
                 ['Subscribe new contacts', yesNo(options.subscribe)],
-                ['All people of the file', options.status?.replaceAll('_', ' ') ?? 'as its columns say'],
+                ['Everyone in the file', options.status?.replaceAll('_', ' ') ?? 'as the columns say'],
               ] as const)
             : []),
           ['Created', <Time key="created" at={run.created_at} full />],

@@ -22,7 +22,7 @@ const columns: readonly TableColumn<Schemas['Import']>[] = [
     cell: ({ id, filename, options }) => (
       <>
         <BrandLink to={`/imports/${id}`}>{filename || `Import ${id}`}</BrandLink>
-        {options.dry_run && <span className="muted"> only tried</span>}
+        {options.dry_run && <span className="muted"> only checked</span>}
       </>
     ),
   },
@@ -87,7 +87,7 @@ function NoImports() {
     <EmptyState title="No imports yet">
       <p>
         An import brings contacts or suppressions from a CSV file, even millions. It runs in the background,
-        says of each row what became of it, and gives the failed rows back as a file to correct.
+        reports the result of each row, and returns the failed rows as a file to correct.
       </p>
       <CodeBlock
         label="Or by the API"

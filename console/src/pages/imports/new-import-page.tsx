@@ -221,19 +221,19 @@ function OptionInputs({ resource, errors }: { resource: Resource; errors: readon
             name="subscribe"
             defaultChecked
             label="Subscribe new contacts"
-            hint="Only if they have asked for your mail. Addresses that have unsubscribed never are."
+            hint="Only if they have asked for your mail. Addresses that have unsubscribed stay unsubscribed."
           />
           <Field
-            label="All people of the file are"
-            hint="For a file of unsubscribed people that has no column that says so."
+            label="Everyone in the file is"
+            hint="For a file of unsubscribed people without a column about it."
           >
-            <Select name="status" options={[{ value: '', label: 'As its columns say' }, ...STATES]} />
+            <Select name="status" options={[{ value: '', label: 'As the columns say' }, ...STATES]} />
           </Field>
         </>
       )}
       <Checkbox
         name="dry_run"
-        label="Only try"
+        label="Only check the file"
         hint="Counts what the import would do, and changes nothing."
       />
     </Card>

@@ -86,5 +86,5 @@ function DeleteConversation({ id }: { id: number }) {
 function doneText({ status, assignee_id: assigneeId }: Changes): string {
   if (status === 'closed') return 'The conversation is closed. New mail opens it again.';
   if (status === 'open') return 'The conversation is open.';
-  return assigneeId === null ? 'The conversation is assigned to nobody.' : 'The conversation is assigned.';
+  return assigneeId === null ? 'The conversation is no longer assigned.' : 'The conversation is assigned.';
 }

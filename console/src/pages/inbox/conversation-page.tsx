@@ -134,7 +134,7 @@ function DeleteMessage({
       <p>
         The message and its files are deleted here{isOnly && ', and the conversation with it'}. This cannot be
         undone.
-        {mail.direction === 'outbound' && ' It is sent nevertheless.'}
+        {mail.direction === 'outbound' && ' It is still sent.'}
       </p>
     </ConfirmButton>
   );

@@ -119,7 +119,7 @@ const NoConversation = () => (
   <EmptyState title="No mail yet">
     <p>
       Mail that people send to one of your inboxes becomes a conversation here, which you can read, assign and
-      answer. <BrandLink to="/inbox/inboxes">See your inboxes</BrandLink>
+      reply to. <BrandLink to="/inbox/inboxes">See your inboxes</BrandLink>
     </p>
   </EmptyState>
 );

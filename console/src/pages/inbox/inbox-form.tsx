@@ -53,20 +53,20 @@ export function InboxForm({ inbox, onClose }: { inbox?: Inbox; onClose: () => vo
         {!inbox && (
           <Field
             label="Address"
-            hint="At a verified domain of the brand; best at a subdomain, such as support@inbox.example.com. Leave it empty for the built-in inbox."
+            hint="At a verified domain of the brand; preferably at a subdomain, such as support@inbox.example.com. Leave it empty for the built-in inbox."
             error={action.errorOf('address')}
           >
             <TextInput name="address" type="email" autoComplete="off" autoFocus />
           </Field>
         )}
-        <Field label="Name" hint="Shown as the sender of answers." error={action.errorOf('name')}>
+        <Field label="Name" hint="Shown as the sender of replies." error={action.errorOf('name')}>
           <TextInput name="name" autoComplete="off" defaultValue={inbox?.name ?? ''} />
         </Field>
         <Checkbox name="enabled" defaultChecked={inbox?.enabled ?? true} label="Accept mail" />
         <Checkbox
           name="create_contacts"
           defaultChecked={inbox?.create_contacts ?? false}
-          label="Create a contact for each new proven sender"
+          label="Create a contact for each new verified sender"
           hint="The contact is not subscribed to anything."
         />
       </ActionForm>

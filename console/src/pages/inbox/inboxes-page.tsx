@@ -98,7 +98,7 @@ export function InboxesPage() {
       <InboxTabs />
       <Usage />
       {!isAllowed && (
-        <Notice tone="warn" title="Inboxes are on request">
+        <Notice tone="warn" title="Inboxes are available on request">
           <p>Ask the operator of this service to turn them on for your account.</p>
         </Notice>
       )}
@@ -115,7 +115,7 @@ export function InboxesPage() {
                 curl={curlOf('POST', '/v1/my/inboxes', { address: 'support@inbox.example.com' })}
               >
                 <p>
-                  An inbox is an address whose mail you read and answer here. It can be at a verified domain
+                  An inbox is an address whose mail you read and reply to here. It can be at a verified domain
                   of the brand, or built in, which needs no domain.
                 </p>
               </EmptyState>

@@ -15,7 +15,7 @@ export function MailView({ mail }: { mail: Mail }) {
         <h3>{from}</h3>
         <span className="actions">
           {mail.auto_submitted && <StatusBadge status="automatic" />}
-          {authentication?.aligned === false && <StatusBadge status="sender not proven" tone="warn" />}
+          {authentication?.aligned === false && <StatusBadge status="sender not verified" tone="warn" />}
           {status !== null &&
             (messageId === null ? (
               <StatusBadge status={status} />
@@ -30,7 +30,7 @@ export function MailView({ mail }: { mail: Mail }) {
       <p className="muted">
         To {mail.to.join(', ')}
         {mail.cc.length > 0 && `, copy to ${mail.cc.join(', ')}`}
-        {mail.reply_to !== null && `, answers to ${mail.reply_to}`}
+        {mail.reply_to !== null && `, replies to ${mail.reply_to}`}
         {mail.date !== null && (
           <>
             , written <Time at={mail.date} full />
@@ -70,7 +70,7 @@ function Authentication({ found }: { found: NonNullable<Mail['authentication']> 
       <summary>Authentication</summary>
       <Facts
         items={[
-          ['Sender', found.aligned ? 'proven by its domain' : 'not proven: anyone could have sent it'],
+          ['Sender', found.aligned ? 'verified by its domain' : 'not verified: anyone could have sent it'],
           ['SPF', found.spf.result],
           ['DKIM', found.dkim.result],
           ['DMARC', found.dmarc.result],

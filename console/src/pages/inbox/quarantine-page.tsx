@@ -79,8 +79,8 @@ export function QuarantinePage() {
             empty={
               <EmptyState title="Nothing is in quarantine">
                 <p>
-                  Spam, mail of blocked senders, mail with viruses and mail of strangers that would store too
-                  much is kept here for 90 days, or until other mail needs the room.
+                  Spam, mail of blocked senders, mail with viruses and mail from strangers that would take too
+                  much space is kept here for 90 days, or until other mail needs the space.
                 </p>
               </EmptyState>
             }

@@ -19,7 +19,7 @@ export function ReplyForm({ conversationId: id }: { conversationId: number }) {
           body: { text: answer },
         }),
       ),
-    done: 'The answer is accepted for sending.',
+    done: 'The reply is accepted for sending.',
     refresh: ['conversations'],
     fields: ['text'],
     kept,
@@ -29,10 +29,10 @@ export function ReplyForm({ conversationId: id }: { conversationId: number }) {
     action.run(formText(new FormData(event.currentTarget), 'text'));
   };
   return (
-    <Card title="Answer">
+    <Card title="Reply">
       <KeptForm kept={kept} onSubmit={submit}>
         <Field
-          label="Your answer"
+          label="Your reply"
           hint="It goes to the contact or, without one, to the sender of the last mail, from the address of the inbox."
           error={action.errorOf('text')}
         >
@@ -41,7 +41,7 @@ export function ReplyForm({ conversationId: id }: { conversationId: number }) {
         {action.fault !== null && <Notice tone="bad">{action.fault}</Notice>}
         <div className="actions">
           <Button type="submit" kind="primary" busy={action.busy}>
-            Send the answer
+            Send the reply
           </Button>
         </div>
       </KeptForm>

@@ -97,7 +97,7 @@ function Acceptance({ token, invitation }: { token: string; invitation: Schemas[
           <Button type="submit" kind="primary" busy={accept.busy}>
             Accept the invitation
           </Button>
-          <Link to="/sign-in">I have a sign-in already</Link>
+          <Link to="/sign-in">I already have a password</Link>
         </div>
       </form>
     </Entrance>

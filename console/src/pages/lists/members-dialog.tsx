@@ -24,7 +24,7 @@ export function MembersDialog({ listId, onClose }: { listId: number; onClose: ()
       kept={kept}
       add={{
         label: 'Email addresses to add',
-        hint: 'One a line. Addresses that no contact has become new contacts.',
+        hint: 'One per line. A new contact is created for each unknown address.',
       }}
       remove={{ label: 'Email addresses to remove' }}
       submit="Change the list"

@@ -66,9 +66,9 @@ function ConnectCard() {
       </p>
       <CodeBlock text={`npx mcp-remote ${url}`} label="Bridge" />
       <p className="muted">
-        You end its access on this page. It also ends if your password changes, or if it is not used for 30
-        days. Mail of strangers may contain instructions to an assistant: let it read the inbox and send only
-        if you watch it.
+        You can end its access on this page. It also ends if your password changes, or if it is not used for
+        30 days. Mail from strangers may contain instructions to an assistant: let it read the inbox and send
+        only if you watch it.
       </p>
     </Card>
   );

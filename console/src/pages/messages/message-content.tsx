@@ -62,7 +62,7 @@ function HeadersAndTags({ headers, tags }: Pick<Message, 'headers' | 'tags'>) {
   return (
     <>
       <h3>Headers</h3>
-      <Pairs values={headers} none="The request gave no headers of its own." />
+      <Pairs values={headers} none="The request set no headers." />
       <h3>Tags</h3>
       <Pairs values={tags} none="The message has no tags." />
     </>

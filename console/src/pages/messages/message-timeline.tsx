@@ -18,9 +18,9 @@ const MEANINGS: Record<Event['type'], string> = {
   delivered: 'The recipient’s mail server or phone network accepted the message.',
   bounced: 'The message was refused because of the recipient.',
   complained: 'The recipient reported the message as spam.',
-  deferred: 'It was put off for now. The message is tried again by itself.',
+  deferred: 'It was put off for now. Carillon tries again by itself.',
   failed: 'The message will not be sent.',
-  unknown: 'The message was handed over, but the answer was lost.',
+  unknown: 'The message was handed over, but the response was lost.',
   opened: 'Someone opened the message.',
   clicked: 'Someone followed a link.',
 };

@@ -33,7 +33,7 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
       )}
       {answer !== null && (
         <p>
-          Answer: <code>{answer}</code>
+          Response: <code>{answer}</code>
         </p>
       )}
       {code !== null && (

@@ -37,11 +37,11 @@ const HOLDS: Record<Holds, Reason> = {
   },
   warm_up: {
     title: 'The sending domain is warming up',
-    text: 'The domain is new and has sent what it may send today. Mail of campaigns and flows goes on tomorrow (UTC).',
+    text: 'The domain is new and has sent what it may send today. Campaigns and flows continue tomorrow (UTC).',
     advice: null,
   },
   pacing: {
-    title: 'The sending domain has a pace',
+    title: 'The sending domain has reached its pace',
     text: 'The domain has sent what it may send in this minute. The message leaves by itself.',
     advice: null,
   },
@@ -114,13 +114,13 @@ const FAILURES: Record<string, Reason> = {
   },
   expired: {
     title: 'It could not be sent within 72 hours',
-    text: 'The message waited for its whole lifetime. The last answer is below.',
+    text: 'The message waited for its whole lifetime. The last response is below.',
     advice: 'Find out in the timeline what it waited for, then send it again.',
   },
   rejected: {
     title: 'The provider refused the message',
     text: 'The provider or the mail server did not accept the message, and another try would not help.',
-    advice: 'Its answer below says why. Correct what it names, then send again.',
+    advice: 'Its response below says why. Correct what it names, then send again.',
   },
   invalid_recipient: {
     title: 'The recipient’s address is not valid',
@@ -130,7 +130,7 @@ const FAILURES: Record<string, Reason> = {
   content_rejected: {
     title: 'The content was refused',
     text: 'The content could not be composed, or the provider does not accept it.',
-    advice: 'The answer below says what is wrong. Change the content, then send again.',
+    advice: 'The response below says what is wrong. Change the content, then send again.',
   },
   sender_rejected: {
     title: 'The sender was refused',
@@ -181,7 +181,7 @@ const BOUNCES: Record<string, Reason> = {
   moved: {
     title: 'The mailbox has moved',
     text: 'The recipient has another address now.',
-    advice: 'The answer below may name the new address.',
+    advice: 'The response below may name the new address.',
   },
   mailbox_disabled: {
     title: 'The mailbox is disabled',
@@ -196,7 +196,7 @@ const BOUNCES: Record<string, Reason> = {
   expired: {
     title: 'The mail server did not take it in time',
     text: 'The mail server of the recipient put the message off until it expired.',
-    advice: 'Send again later. The answer below is the last one.',
+    advice: 'Send again later. The response below is the last one.',
   },
   provider_suppressed: {
     title: 'The provider does not send to this address',
@@ -206,7 +206,7 @@ const BOUNCES: Record<string, Reason> = {
   blocked: {
     title: 'The recipient’s mail server blocks the mail',
     text: 'The mail server refuses the sender or the content, for example as spam.',
-    advice: 'The answer below says why. Check that the domain of the sender is verified.',
+    advice: 'The response below says why. Check that the domain of the sender is verified.',
     page: DOMAINS,
   },
 };
@@ -214,13 +214,13 @@ const BOUNCES: Record<string, Reason> = {
 const OTHER_BOUNCE: Reason = {
   title: 'The recipient’s mail server refused it',
   text: 'The mail came back.',
-  advice: 'The answer below says why.',
+  advice: 'The response below says why.',
 };
 
 const OTHER_FAILURE: Reason = {
   title: 'It was not sent',
   text: 'The message will not be sent.',
-  advice: 'The answer below says why.',
+  advice: 'The response below says why.',
 };
 
 const COMPLAINED: Reason = {
@@ -232,7 +232,7 @@ const COMPLAINED: Reason = {
 
 const UNKNOWN: Reason = {
   title: 'It is not known whether it was sent',
-  text: 'The message was handed to the provider, but its answer was lost. A report from the provider can still settle it.',
+  text: 'The message was handed to the provider, but its response was lost. A report from the provider can still settle it.',
   advice:
     'Messages sent one by one are handed over again by themselves. Before you send again, expect that it may arrive twice.',
 };

@@ -20,7 +20,7 @@ export function ResendButton({ message }: { message: Message }) {
           params: { path: { id }, header: { 'Idempotency-Key': key } },
         }),
       ),
-    done: 'The message is accepted for sending once more.',
+    done: 'The message is accepted for sending again.',
     onDone: (sent) => open(`/messages/${sent.id}`),
   });
   if (!canResend(message)) return null;
@@ -28,7 +28,7 @@ export function ResendButton({ message }: { message: Message }) {
   return (
     <ConfirmButton
       label="Resend"
-      title="Send this message once more?"
+      title="Send this message again?"
       kind={isWaiting ? 'secondary' : 'primary'}
       busy={resend.busy}
       onConfirm={() => resend.run()}

@@ -25,7 +25,7 @@ const STEPS: readonly Step[] = [
   {
     name: 'brand',
     title: 'Describe your brand',
-    text: 'Name, postal address, colours and logo stand in your mail. They can be read from your website.',
+    text: 'Name, postal address, colors and logo appear in your mail. They can be read from your website.',
     links: [{ to: '/brand', text: 'Complete the brand' }],
   },
   {
@@ -41,7 +41,7 @@ const STEPS: readonly Step[] = [
     name: 'first_send',
     title: 'Send a first message',
     text: 'Send one to yourself, and see here what becomes of it. A program sends with a live API key.',
-    links: [{ to: '/api-keys', text: 'Make an API key', managersOnly: true }],
+    links: [{ to: '/api-keys', text: 'Create an API key', managersOnly: true }],
   },
 ];
 

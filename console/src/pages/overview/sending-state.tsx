@@ -39,7 +39,7 @@ const LIMITS: Record<Limit, string> = {
   account_paused: 'Sending is paused for the account.',
   domain_unverified: 'A sending domain is not verified.',
   warm_up: 'A sending domain is warming up.',
-  pacing: 'A sending domain has a pace.',
+  pacing: 'A sending domain has reached its pace.',
   allowance_used: 'The messages of 24 hours are used up.',
   sandbox_limit_reached: 'The messages of the sandbox are used up for this month.',
   spend_cap_reached: 'The spend cap of this month is reached.',

@@ -84,7 +84,7 @@ function TurnedOn({ factor, show }: { factor: Schemas['SecondFactor']; show: Sho
       <div className="actions">
         <ConfirmButton
           label="New recovery codes"
-          title="Make new recovery codes?"
+          title="Create new recovery codes?"
           kind="secondary"
           busy={renew.busy}
           onConfirm={() => renew.run()}

@@ -38,7 +38,9 @@ export function SessionsPage() {
           </ConfirmButton>
         }
       >
-        <p className="muted">Where you are signed in. End what you do not know, and change your password.</p>
+        <p className="muted">
+          Where you are signed in. End any session that you do not recognize, and change your password.
+        </p>
       </PageHeader>
       <ProfileTabs />
       <QueryView query={sessions}>

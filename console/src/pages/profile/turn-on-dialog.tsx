@@ -40,7 +40,7 @@ export function TurnOnDialog({
       <CodeBlock text={secret.secret} label="Secret (SHA-1, 6 digits, 30 seconds)" />
       <form onSubmit={submit}>
         {confirm.fault !== null && <Notice tone="bad">{confirm.fault}</Notice>}
-        <Field label="Code of the app" hint="Six digits." error={confirm.errorOf('otp')}>
+        <Field label="Code from the app" hint="Six digits." error={confirm.errorOf('otp')}>
           <TextInput name="otp" autoComplete="one-time-code" inputMode="numeric" required autoFocus />
         </Field>
         <div className="actions">

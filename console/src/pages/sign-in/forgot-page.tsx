@@ -17,7 +17,7 @@ export function ForgotPage() {
   return (
     <Entrance title="Set a new password">
       {ask.result ? (
-        <Notice tone="good" title="Look into your mailbox">
+        <Notice tone="good" title="Check your mailbox">
           <p>
             If {ask.result.email} belongs to a user, a link is on its way. It works once, for an hour. Nothing
             arrives? Ask the people who run this service for a link.
@@ -32,7 +32,7 @@ export function ForgotPage() {
         >
           <Field
             label="Email address"
-            hint="You get a link, with which you set a new password."
+            hint="You get a link to set a new password."
             error={ask.errorOf('email')}
           >
             <TextInput name="email" type="email" autoComplete="username" required autoFocus />

@@ -16,7 +16,7 @@ export function BulkSuppressions({ onClose }: { onClose: () => void }) {
     <AddRemoveForm
       action={change}
       kept={kept}
-      add={{ label: 'Suppress', hint: 'Email addresses and phone numbers, one a line.' }}
+      add={{ label: 'Suppress', hint: 'Email addresses and phone numbers, one per line.' }}
       remove={{
         label: 'End the suppression of',
         hint: 'Only an owner or admin may end complaints and hard bounces.',

@@ -147,7 +147,7 @@ function NoSuppressions() {
       curl={curlOf('POST', '/v1/my/suppressions', { email: 'gone@example.com' })}
     >
       <p>
-        Addresses that bounce or complain come here by themselves. You can add addresses that must not get any
+        Addresses that bounce or complain are added by themselves. You can add addresses that must not get any
         message, or <BrandLink to="/imports/new">import a file</BrandLink> from another service.
       </p>
     </EmptyState>

@@ -37,7 +37,7 @@ function Linked({ email, link }: NewInvitation) {
     <>
       <p>
         This service does not send mail of its own, so give this link to {email} yourself. It is shown only
-        now, and works once, for seven days. Whoever has it becomes the user of that address.
+        now, and works once, for seven days. Anyone who opens it becomes the user of that address.
       </p>
       <CodeBlock text={url} />
     </>

@@ -93,7 +93,7 @@ function RemoveButton({ member }: { member: Member }) {
       busy={remove.busy}
       onConfirm={() => remove.run()}
     >
-      <p>They lose access at once, and their assistants too. API keys that they made stay.</p>
+      <p>They and their assistants lose access at once. API keys that they created stay.</p>
     </ConfirmButton>
   );
 }

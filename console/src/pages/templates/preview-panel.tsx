@@ -18,7 +18,7 @@ const WIDTHS = ['desktop', 'phone'] as const;
  * @param template the template with the content
  */
 export function PreviewPanel({ of, template, title }: { of: PreviewOf; template: Template; title: string }) {
-  const { contactId, field } = useContactChoice('As this contact gets it');
+  const { contactId, field } = useContactChoice('Show it for this contact');
   const [width, setWidth] = useState<(typeof WIDTHS)[number]>('desktop');
   const contact = contactId === null ? {} : { contact_id: contactId };
   return (

@@ -122,7 +122,7 @@ function Versions({ id }: { id: number }) {
   });
   return (
     <Card title="Versions">
-      <p className="muted">What messages were made from, as it was at that time.</p>
+      <p className="muted">What messages were made from, as it was when they were made.</p>
       <QueryView query={query}>
         {(page) => (
           <DataTable

@@ -18,7 +18,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'channel', label: 'Channel', options: ['email', 'sms'] },
   {
     name: 'owner',
-    label: 'Of campaigns and flows too',
+    label: 'Include those of campaigns and flows',
     options: [{ value: 'all', label: 'Yes' }],
   },
   { name: 'created_after', label: 'Created after', type: 'date' },

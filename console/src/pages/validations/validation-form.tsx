@@ -46,7 +46,7 @@ export function ValidationForm({ onCancel }: { onCancel: () => void }) {
   const fault = start.fault ?? quote.fault;
   return (
     <>
-      <Field label="Whose addresses" error={FIELDS.flatMap((path) => quote.errorOf(path))}>
+      <Field label="Addresses to check" error={FIELDS.flatMap((path) => quote.errorOf(path))}>
         <Select
           value={choice}
           onChange={(event) => choose(event.target.value)}

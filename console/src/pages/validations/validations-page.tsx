@@ -104,8 +104,8 @@ function NoValidations() {
       curl={curlOf('POST', '/v1/my/validation_operations/quote', { list_id: 7 })}
     >
       <p>
-        A validation checks the email addresses of a list or segment, and says of each whether mail would
-        arrive. It costs money, so you see the price first. Nothing starts one by itself.
+        A validation checks the email addresses of a list or segment, and says for each whether mail would
+        arrive. It costs money, so you see the price first. A validation never starts by itself.
       </p>
     </EmptyState>
   );

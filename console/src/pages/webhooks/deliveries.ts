@@ -25,5 +25,5 @@ export const pollOfAll = (deliveries: readonly Delivery[]): number =>
 /** Returns what the endpoint answered last, in short. */
 export function answerOf({ response_code: code, error }: Pick<Attempt, 'response_code' | 'error'>): string {
   if (code !== null) return String(code);
-  return error ?? 'no answer yet';
+  return error ?? 'no response yet';
 }

@@ -28,7 +28,7 @@ const columnsOf = (webhook: Webhook): readonly TableColumn<Delivery>[] => [
   { key: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: 'answer',
-    header: 'Last answer',
+    header: 'Last response',
     cell: ({ response_code, last_error }) => answerOf({ response_code, error: last_error }),
   },
   {
@@ -96,7 +96,7 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
                 <p className="muted">No delivery matches these filters.</p>
               ) : (
                 <EmptyState title="Nothing was sent yet">
-                  <p>Send a test to see an event arrive at your server, with its answer here.</p>
+                  <p>Send a test to see an event arrive at your server, with its response here.</p>
                 </EmptyState>
               )
             }

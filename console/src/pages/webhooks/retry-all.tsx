@@ -33,7 +33,7 @@ export function RetryAll({ webhook, onClose }: { webhook: Webhook; onClose: () =
         }),
       ),
     done: ({ retried_count: count, complete }) =>
-      `${count === 1 ? '1 delivery is' : `${countText(count)} deliveries are`} due now.${complete ? '' : ' There are more: do it once more.'}`,
+      `${count === 1 ? '1 delivery is' : `${countText(count)} deliveries are`} due now.${complete ? '' : ' There are more: retry again.'}`,
     refresh: ['deliveries'],
     fields: ['since', 'type'],
     onDone: onClose,

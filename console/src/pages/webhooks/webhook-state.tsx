@@ -26,7 +26,7 @@ export function WebhookTrouble({ webhook }: { webhook: Webhook }) {
           on.
         </p>
         {reason === 'failing' && (
-          <p>Mend the endpoint, turn the webhook on, send a test, then retry what failed.</p>
+          <p>Fix the endpoint, turn the webhook on, send a test, then retry what failed.</p>
         )}
       </Notice>
     );
@@ -35,7 +35,7 @@ export function WebhookTrouble({ webhook }: { webhook: Webhook }) {
   return (
     <Notice tone="bad" title="Every attempt is failing">
       <p>
-        Since <Time at={since} full />. The deliveries below show what your server answered. After three days
+        Since <Time at={since} full />. The deliveries below show how your server responded. After three days
         of failures the webhook is turned off.
       </p>
     </Notice>

@@ -53,7 +53,7 @@ export function WebhooksPage() {
     <>
       <PageHeader title="Webhooks" actions={create}>
         <p className="muted">
-          Your own program hears of each message as it is delivered, bounces or is opened.
+          Your own program is notified when a message is delivered, bounces or is opened.
         </p>
       </PageHeader>
       <QueryView query={query}>
@@ -73,9 +73,9 @@ export function WebhooksPage() {
                 })}
               >
                 <p>
-                  A webhook is an https URL of yours. Carillon sends each event there as a signed POST,
-                  retries for more than a day if your server does not answer, and keeps every attempt here for
-                  7 days.
+                  A webhook is one of your https URLs. Carillon sends each event there as a signed POST,
+                  retries for more than a day if your server does not respond, and keeps every attempt here
+                  for 7 days.
                 </p>
               </EmptyState>
             }

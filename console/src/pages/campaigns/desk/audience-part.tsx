@@ -58,7 +58,7 @@ export function AudiencePart({
         </Field>
         <Field
           label="Segment"
-          hint="With a list too, only contacts who are in both get it."
+          hint="If a list is chosen as well, only contacts who are in both get it."
           error={errors.segment_id}
         >
           <Select
@@ -68,14 +68,14 @@ export function AudiencePart({
           />
         </Field>
         <Excluded
-          label="Without lists"
+          label="Excluded lists"
           choices={lists}
           ids={data.exclude_list_ids ?? []}
           errors={messagesBelow(errors, 'data.exclude_list_ids')}
           onChange={(ids) => exclude({ exclude_list_ids: ids })}
         />
         <Excluded
-          label="Without segments"
+          label="Excluded segments"
           choices={segments}
           ids={data.exclude_segment_ids ?? []}
           errors={messagesBelow(errors, 'data.exclude_segment_ids')}
@@ -115,7 +115,7 @@ function AudienceFilters({
   const isComplete = areComplete(filters, 'segment');
   return (
     <fieldset className="filters-of-step">
-      <legend>Who match</legend>
+      <legend>Only contacts who match</legend>
       <FilterBuilder
         label="Filters"
         filters={filters}

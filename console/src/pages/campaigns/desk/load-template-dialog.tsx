@@ -35,7 +35,7 @@ export function LoadTemplateDialog({
       open
       onClose={onClose}
       title="Load a template"
-      description="Its content replaces the letter. Later changes of the template do not change it."
+      description="Its content replaces the letter. Later changes to the template do not affect it."
     >
       <ActionForm
         action={action}

@@ -28,7 +28,7 @@ export function NewSegmentDialog({
   const errors = filterErrors(error);
   const reason = whyNotYet(filters, Object.keys(errors).length > 0);
   const action = useCreateSegment({
-    done: 'The segment is made, and chosen.',
+    done: 'The segment is created and selected.',
     onDone(segment) {
       onCreated(segment);
       onClose();
@@ -44,7 +44,7 @@ export function NewSegmentDialog({
         action={action}
         kept={null}
         onSubmit={submit}
-        submit="Make the segment"
+        submit="Create the segment"
         close={{ label: 'Close', onClick: onClose }}
       >
         <Field label="Name" error={action.errorOf('name')}>

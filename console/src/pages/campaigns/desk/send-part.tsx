@@ -112,7 +112,7 @@ function SendConfirmation({
       <SendSummary content={draft.content} channel={campaign.channel} sender={sender} />
       <p>
         {at === null ? (
-          'It begins at once. What has been sent cannot be taken back.'
+          'It begins at once. Messages that were sent cannot be recalled.'
         ) : (
           <>
             It begins <Time at={at} full />. Until then it can be paused, changed or canceled.

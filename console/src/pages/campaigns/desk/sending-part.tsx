@@ -35,8 +35,8 @@ export function SendingPart({
       <div className="grid">
         <When at={content.scheduled_at} errors={errors} onChange={(at) => change({ scheduled_at: at })} />
         <Field
-          label="Messages a minute, at most"
-          hint="Without a number, as fast as possible."
+          label="Maximum messages per minute"
+          hint="If it is empty, they are sent as fast as possible."
           error={errors['data.options.throttle_per_minute']}
         >
           <TextInput
@@ -48,8 +48,8 @@ export function SendingPart({
         </Field>
       </div>
       <Checkbox
-        label="At this clock time in the zone of each recipient"
-        hint="Recipients farther east get it first. It needs a time at which it begins."
+        label="At this time in the time zone of each recipient"
+        hint="Recipients farther east get it first. Set the time at which it begins, too."
         checked={options.send_at_local_time === true}
         onChange={(event) => set({ send_at_local_time: event.target.checked })}
       />
@@ -71,7 +71,7 @@ function When({
   return (
     <Field
       label="Begins at"
-      hint="In your own time zone. Without a time, it begins when you send it."
+      hint="In your own time zone. If it is empty, the campaign begins when you send it."
       error={errors.scheduled_at}
     >
       <TextInput

@@ -23,7 +23,7 @@ const CHOICES: Partial<Record<Step['type'], readonly Choice[]>> = {
   ],
   wait_for_event: [
     { value: '', label: 'No event arrives' },
-    { value: 'yes', label: 'An event arrives that fits' },
+    { value: 'yes', label: 'A matching event arrives' },
     { value: 'event', label: 'This event arrives' },
   ],
   webhook: [

@@ -183,7 +183,7 @@ function Changes({
     <>
       {letters.length > 0 && (
         <p>
-          Changed contents of {letters.map(fullNameOf).join(', ')} reach every run that has not come to the
+          Changed contents of {letters.map(fullNameOf).join(', ')} reach every run that has not reached the
           step yet, whatever its version.
         </p>
       )}

@@ -50,7 +50,7 @@ export function RunsUnderWay({
             {difference.makesVersion ? (
               <Choice flow={flow} difference={difference} applyTo={applyTo} onApplyTo={onApplyTo} />
             ) : (
-              <p>They go on as they are: the steps, the trigger and the goal stay the same.</p>
+              <p>They continue as they are: the steps, the trigger and the goal stay the same.</p>
             )}
           </Notice>
         );
@@ -68,7 +68,7 @@ const CHOICES = [
   {
     value: 'waiting',
     label: 'They move to the new version',
-    hint: 'Each goes on from the step at which it is. A wait that has begun ends as it was planned.',
+    hint: 'Each continues from its current step. A wait that has begun ends as it was planned.',
   },
 ] as const;
 
@@ -90,7 +90,7 @@ function Choice({
   );
   return (
     <fieldset>
-      <legend>What becomes of them</legend>
+      <legend>What happens to them</legend>
       {CHOICES.map(({ value, label, hint }) => (
         <label key={value} className="checkbox">
           <input

@@ -78,11 +78,11 @@ export function SimulatePanel({
         {content.trigger.event !== null && (
           <DataFields label="Data of the event" value={event} onChange={setEvent} />
         )}
-        <Field label="Enters at" hint="Now, if this is empty.">
+        <Field label="Enters at" hint="If it is empty: now.">
           <TextInput type="datetime-local" name="at" />
         </Field>
         {content.goal !== null && (
-          <Field label="Reaches the goal after, in minutes" hint="Not at all, if this is empty.">
+          <Field label="Reaches the goal after, in minutes" hint="If it is empty: never.">
             <TextInput type="number" name="goal" min="0" />
           </Field>
         )}
@@ -103,7 +103,7 @@ export function SimulatePanel({
       </form>
       {simulated && simulated.content.steps !== content.steps && (
         <Notice tone="warn">
-          <p>The steps have changed since. Simulate again to see the way in the graph.</p>
+          <p>The steps have changed since. Simulate again to see the path in the graph.</p>
         </Notice>
       )}
       <div ref={outcome} tabIndex={-1}>
@@ -183,7 +183,7 @@ function Assumption({
 
 const END_TEXTS: Record<Simulation['ends']['state'], string> = {
   active: 'It still waits after many years.',
-  completed: 'It takes all steps.',
+  completed: 'It completes all steps.',
   exited: 'It leaves the flow:',
 };
 

@@ -45,7 +45,7 @@ export function usePlaces(flowId: number, editor: FlowEditor) {
 }
 
 const Moving = ({ step, onCancel }: { step: Step; onCancel: () => void }): ReactNode => (
-  <Notice tone="busy" title={`Choose the + mark to which ${nameOf(step)} goes.`}>
+  <Notice tone="busy" title={`Choose the + mark where ${nameOf(step)} should go.`}>
     <Button onClick={onCancel}>Leave it where it is</Button>
   </Notice>
 );

@@ -42,7 +42,7 @@ function StepFilters({ step, change, errors, content, label }: StepFormProps & {
 export function ConditionForm(props: StepFormProps) {
   return (
     <>
-      <p className="muted">Contacts who match all filters when they come here take the branch “yes”.</p>
+      <p className="muted">Contacts who match all filters when they reach this step take the branch “yes”.</p>
       <StepFilters {...props} label="Filters" />
     </>
   );
@@ -57,7 +57,7 @@ export function WaitForEventForm(props: StepFormProps) {
   const given = typeof since === 'object' ? `step ${since.step}` : (since ?? FROM_HERE);
   const before = stepsBefore(content.steps, keyOf(step)).map((each) => ({
     key: keyOf(each),
-    label: `events since ${nameOf(each)}, too`,
+    label: `also events since ${nameOf(each)}`,
   }));
   const choose = (value: string) => {
     const chosen = before.find(({ key }) => `step ${key}` === value)?.key;
@@ -69,7 +69,7 @@ export function WaitForEventForm(props: StepFormProps) {
     <>
       <EventNameField
         label="Event"
-        hint="Contacts for whom it arrives in time take the branch “in time”."
+        hint="If it arrives in time, the contact takes the branch “in time”."
         value={step.event_name ?? ''}
         error={errors.event_name}
         onChange={(name) => change({ event_name: name || undefined })}
@@ -85,7 +85,7 @@ export function WaitForEventForm(props: StepFormProps) {
           value={given}
           options={[
             { value: FROM_HERE, label: 'events from now on' },
-            { value: ENTRY, label: 'events since the entry, too' },
+            { value: ENTRY, label: 'also events since the entry' },
             ...before.map(({ key, label }) => ({ value: `step ${key}`, label })),
           ]}
           onChange={(event) => choose(event.target.value)}
@@ -137,7 +137,7 @@ export function SplitForm({ step, change, errors }: StepFormProps) {
       ))}
       {sum !== 100 && (
         <p className="field-error" role="alert">
-          Together {sum} %. It must be 100 %.
+          The total is {sum} %. It must be 100 %.
         </p>
       )}
       <div className="actions">

@@ -79,7 +79,7 @@ function TimeOfDay({ until, change, errors }: UntilProps) {
         />
       </Field>
       <fieldset className="weekdays">
-        <legend>On these days; none is any day</legend>
+        <legend>On these days; on any day if none is chosen</legend>
         {WEEKDAYS.map((name, index) => (
           <Checkbox
             key={name}
@@ -89,7 +89,7 @@ function TimeOfDay({ until, change, errors }: UntilProps) {
           />
         ))}
       </fieldset>
-      <Field label="Whose clock" error={errors['until.timezone']}>
+      <Field label="Time zone" error={errors['until.timezone']}>
         <Select
           value={zone}
           options={[
@@ -145,7 +145,7 @@ function DateOfContact({ until, change, errors }: UntilProps) {
         error={errors['until.offset_seconds']}
         onChange={(seconds) => set('offset_seconds', sign * seconds)}
       />
-      <Field label="Which side">
+      <Field label="Before or after the date">
         <Select
           value={sign < 0 ? 'before' : 'after'}
           options={[
