@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Egress } from '../../platform/egress/client.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { cleanDocument } from './client-metadata.ts';
-import { surroundings } from './surroundings.ts';
+import { currentOAuthRequest } from './oauth-request.ts';
 
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 5_000;
@@ -52,7 +52,7 @@ export function createClientDocuments(egress: Egress, rateLimiter: RateLimiter):
 
   return {
     mayFetch(clientId) {
-      const { isBrowser, network } = surroundings();
+      const { isBrowser, network } = currentOAuthRequest();
       if (!isBrowser || !isDocumentUrl(clientId) || failures.has(clientId)) return false;
       rateLimiter.program('client document', network);
       return true;

@@ -10,7 +10,7 @@ import { tokenDigest } from './grants.ts';
 import type { Providers } from './providers.ts';
 import { readRedirectUri } from './redirect-uris.ts';
 import { readScopes } from './scopes.ts';
-import { type Surroundings, withSurroundings } from './surroundings.ts';
+import { type OAuthRequest, withOAuthRequest } from './oauth-request.ts';
 
 /** The program that asks for access. All of it is what the program says about itself. */
 export interface AskingClient {
@@ -56,7 +56,7 @@ export interface InteractionDeps {
   providers: Providers;
   ownOrigin: OwnOrigin;
   /** @returns what the library needs to know about the request, apart from the database */
-  surroundingsOf(request: IncomingMessage): Omit<Surroundings, 'db'>;
+  requestOf(request: IncomingMessage): Omit<OAuthRequest, 'db'>;
 }
 
 /** The parameters of the authorization that the library has checked. */
@@ -112,12 +112,7 @@ async function orNull<T>(work: () => Promise<T>): Promise<T | null> {
   }
 }
 
-export function createInteractions({
-  db,
-  providers,
-  ownOrigin,
-  surroundingsOf,
-}: InteractionDeps): Interactions {
+export function createInteractions({ db, providers, ownOrigin, requestOf }: InteractionDeps): Interactions {
   /** The library proves by a signed cookie that the same browser began the authorization. */
   const detailsOf = (request: IncomingMessage, issuer: string) =>
     orNull(() => providers.of(issuer).interactionDetails(request, new ServerResponse(request)));
@@ -152,10 +147,10 @@ export function createInteractions({
   }
 
   return {
-    find: (request, uid) => withSurroundings({ ...surroundingsOf(request), db }, () => find(request, uid)),
+    find: (request, uid) => withOAuthRequest({ ...requestOf(request), db }, () => find(request, uid)),
     async finish(trx, request, uid, decision) {
       await lockUndecided(trx, uid);
-      const target = await withSurroundings({ ...surroundingsOf(request), db: trx }, () =>
+      const target = await withOAuthRequest({ ...requestOf(request), db: trx }, () =>
         finish(request, uid, decision),
       );
       if (target === null) throw notFound('authorization');

@@ -9,7 +9,7 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { ClientDocuments } from './client-documents.ts';
 import { GRANT_IDLE_DAYS } from './grants.ts';
 import { createStorage } from './storage.ts';
-import { surroundings } from './surroundings.ts';
+import { currentOAuthRequest } from './oauth-request.ts';
 
 export const ACCESS_TOKEN_SECONDS = 3_600;
 const CODE_SECONDS = 60;
@@ -124,7 +124,7 @@ function configurationOf(issuer: string, { keyring, documents }: ProviderDeps): 
     },
     findAccount(_ctx, id) {
       // A browser acts only for the user whom its cookie names. Tokens belong to the grant, which ends with its user.
-      const { isBrowser, userId } = surroundings();
+      const { isBrowser, userId } = currentOAuthRequest();
       if (isBrowser && id !== String(userId)) return undefined;
       return { accountId: id, claims: () => ({ sub: id }) };
     },
@@ -151,7 +151,7 @@ export function createProvider(issuer: string, deps: ProviderDeps): Provider {
   const provider = new Provider(issuer, configurationOf(issuer, deps));
   // The caller of the library sets X-Forwarded-Proto.
   provider.proxy = true;
-  provider.on('server_error', (_ctx, error) => (surroundings().failure = error));
+  provider.on('server_error', (_ctx, error) => (currentOAuthRequest().failure = error));
   // An event of Koa, of which the library's types know nothing.
   (provider as EventEmitter).on('error', (error) =>
     deps.log.error({ err: error }, 'error in the OAuth library'),

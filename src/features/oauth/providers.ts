@@ -3,7 +3,7 @@ import { inject } from 'light-my-request';
 import { LRUCache } from 'lru-cache';
 import type { Provider } from 'oidc-provider';
 import { createProvider, type ProviderDeps, SESSION_COOKIE } from './provider.ts';
-import { surroundings } from './surroundings.ts';
+import { currentOAuthRequest } from './oauth-request.ts';
 
 /** Without PUBLIC_URL, this machine has several names and any number of ports. */
 const MAX_PROVIDERS = 8;
@@ -28,7 +28,7 @@ export interface ProviderAnswer {
 export interface Providers {
   of(issuer: string): Provider;
   /**
-   * Lets the library answer a request. Call this within `withSurroundings`.
+   * Lets the library answer a request. Call this within `withOAuthRequest`.
    * @throws the error behind a `server_error`, such as that of a lost database
    */
   answer(issuer: string, request: ProviderRequest): Promise<ProviderAnswer>;
@@ -73,7 +73,7 @@ export function createProviders(deps: ProviderDeps): Providers {
         headers: { ...passed, host, 'x-forwarded-proto': protocol.slice(0, -1) },
         ...(body === undefined ? {} : { payload: body }),
       });
-      const { failure } = surroundings();
+      const { failure } = currentOAuthRequest();
       if (failure !== undefined) throw failure;
       return {
         status: response.statusCode,

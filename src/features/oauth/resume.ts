@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { tokenDigest } from './grants.ts';
 import type { ProviderAnswer, ProviderRequest, Providers } from './providers.ts';
-import { type Surroundings, withSurroundings } from './surroundings.ts';
+import { type OAuthRequest, withOAuthRequest } from './oauth-request.ts';
 
 /** Lets the library remember the document of the client, so that no transaction waits for a website. */
 async function prepareClient(
@@ -32,10 +32,10 @@ export async function resumeAuthorization(
   issuer: string,
   uid: string,
   request: ProviderRequest,
-  around: Surroundings,
+  oauthRequest: OAuthRequest,
 ): Promise<ProviderAnswer> {
-  await withSurroundings(around, () => prepareClient(deps, issuer, uid));
+  await withOAuthRequest(oauthRequest, () => prepareClient(deps, issuer, uid));
   return inTransaction(deps.pool, (trx) =>
-    withSurroundings({ ...around, db: trx }, () => deps.providers.answer(issuer, request)),
+    withOAuthRequest({ ...oauthRequest, db: trx }, () => deps.providers.answer(issuer, request)),
   );
 }

@@ -37,7 +37,7 @@ import { createInteractions, type Interactions } from './interactions.ts';
 import { errorPage } from './pages/page.ts';
 import { createProviders, type ProviderAnswer, type Providers } from './providers.ts';
 import { resumeAuthorization } from './resume.ts';
-import { type Surroundings, withSurroundings } from './surroundings.ts';
+import { type OAuthRequest, withOAuthRequest } from './oauth-request.ts';
 import { requestTokens, revokeToken, type TokenRequestDeps } from './token-requests.ts';
 
 export interface OauthRouteDeps {
@@ -121,14 +121,14 @@ async function withOauthErrors(work: () => Promise<RawResult>): Promise<RawResul
   }
 }
 
-const programRequest = (parts: Parts, { req }: HttpContext): Surroundings => ({
+const programRequest = (parts: Parts, { req }: HttpContext): OAuthRequest => ({
   db: parts.pool,
   isBrowser: false,
   userId: null,
   network: parts.networkOf(req),
 });
 
-async function browserRequest(parts: Parts, { req }: HttpContext): Promise<Surroundings> {
+async function browserRequest(parts: Parts, { req }: HttpContext): Promise<OAuthRequest> {
   const session = await parts.findCookieSession(req);
   return {
     db: parts.pool,
@@ -161,7 +161,7 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
     303: { description: 'To the page that asks the user, or to the client.', schema: null },
   };
 
-  type Work = (issuer: string, around: Surroundings) => Promise<ProviderAnswer>;
+  type Work = (issuer: string, oauthRequest: OAuthRequest) => Promise<ProviderAnswer>;
 
   async function answer(ctx: HttpContext, work: Work): Promise<RawResult> {
     try {
@@ -176,7 +176,7 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
   }
 
   /** Whether the user whose browser asks has granted the client something before. */
-  async function isKnown({ userId }: Surroundings, { querystring }: HttpContext): Promise<boolean> {
+  async function isKnown({ userId }: OAuthRequest, { querystring }: HttpContext): Promise<boolean> {
     const clientId = new URLSearchParams(querystring).get('client_id');
     return userId !== null && clientId !== null && hasGranted(parts.pool, userId, clientId);
   }
@@ -190,13 +190,13 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
       summary: 'Begin an authorization',
       responses,
       handler: ({ ctx }) =>
-        answer(ctx, async (issuer, around) => {
+        answer(ctx, async (issuer, oauthRequest) => {
           const path = `/oauth/authorize?${authorizationQuery(ctx.querystring, issuer + MCP_PATH)}`;
           const request = { method: 'GET', path, headers: ctx.req.headers } as const;
-          const given = await withSurroundings(around, () => parts.providers.answer(issuer, request));
+          const given = await withOAuthRequest(oauthRequest, () => parts.providers.answer(issuer, request));
           const target = faultyRedirect(given, issuer);
           // Anyone can register a client with any site, and must not be able to send users there by a link to this one.
-          if (target === null || (await isKnown(around, ctx))) return given;
+          if (target === null || (await isKnown(oauthRequest, ctx))) return given;
           return withoutRedirect(target);
         }),
     }),
@@ -209,9 +209,9 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
       params: z.strictObject({ uid: z.string().regex(/^[\w-]{1,100}$/) }),
       responses,
       handler: ({ ctx, params: { uid } }) =>
-        answer(ctx, (issuer, around) => {
+        answer(ctx, (issuer, oauthRequest) => {
           const request = { method: 'GET', path: ctx.path, headers: ctx.req.headers } as const;
-          return resumeAuthorization(parts, issuer, uid, request, around);
+          return resumeAuthorization(parts, issuer, uid, request, oauthRequest);
         }),
     }),
   ];
@@ -276,13 +276,16 @@ function registerRoute(parts: Parts): RouteDefinition {
     handler: ({ ctx, readBytes }) =>
       withOauthErrors(async () => {
         const issuer = requireIssuer(parts, ctx);
-        const around = programRequest(parts, ctx);
-        parts.rateLimiter.program('registration', around.network);
+        const oauthRequest = programRequest(parts, ctx);
+        parts.rateLimiter.program('registration', oauthRequest.network);
         const body = JSON.stringify(cleanMetadata(parseJson(await readBytes())));
-        await makeRoom(parts.pool, around.network);
+        await makeRoom(parts.pool, oauthRequest.network);
         const headers = { 'content-type': 'application/json' };
         const request = { method: 'POST', path: ctx.path, headers, body } as const;
-        return replyWith(ctx, await withSurroundings(around, () => parts.providers.answer(issuer, request)));
+        return replyWith(
+          ctx,
+          await withOAuthRequest(oauthRequest, () => parts.providers.answer(issuer, request)),
+        );
       }),
   });
 }
@@ -308,7 +311,7 @@ export function createOauthServer(deps: OauthRouteDeps): OauthServer {
       db: database.pool,
       providers,
       ownOrigin,
-      surroundingsOf: (request) => ({ isBrowser: true, userId: null, network: networkOf(request) }),
+      requestOf: (request) => ({ isBrowser: true, userId: null, network: networkOf(request) }),
     }),
     routes: [discoveryRoute(parts), ...authorizeRoutes(parts), ...tokenRoutes(parts), registerRoute(parts)],
   };

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { findClient, findGrantedClient, insertClient } from './clients.ts';
 import { revokeGrant } from './grant-list.ts';
 import { tokenDigest } from './grants.ts';
-import { surroundings } from './surroundings.ts';
+import { currentOAuthRequest } from './oauth-request.ts';
 
 /** The library's models that are rows of `oauth_tokens`. */
 const STORED_MODELS = ['Interaction', 'AuthorizationCode', 'AccessToken', 'RefreshToken'] as const;
@@ -67,11 +67,14 @@ async function findToken(db: Queryable, model: StoredModel, id: string): Promise
 /** Tokens, codes and authorizations in progress. The database has digests of their values. */
 function tokenStorage(model: StoredModel): Adapter {
   const byId = (statement: string, id: string) =>
-    surroundings().db.query(`${statement} where model = $1 and id_digest = $2`, [model, tokenDigest(id)]);
+    currentOAuthRequest().db.query(`${statement} where model = $1 and id_digest = $2`, [
+      model,
+      tokenDigest(id),
+    ]);
   return {
     ...nothing(),
-    upsert: (id, payload, seconds) => insertToken(surroundings().db, model, id, payload, seconds),
-    find: (id) => findToken(surroundings().db, model, id),
+    upsert: (id, payload, seconds) => insertToken(currentOAuthRequest().db, model, id, payload, seconds),
+    find: (id) => findToken(currentOAuthRequest().db, model, id),
     async consume(id) {
       await byId('update oauth_tokens set consumed_at = now()', id);
     },
@@ -94,7 +97,7 @@ function grantStorage(): Adapter {
   return {
     ...nothing(),
     async find(key) {
-      const { rows } = await surroundings().db.query<GrantRow>(
+      const { rows } = await currentOAuthRequest().db.query<GrantRow>(
         `select user_id as "userId", client_id as "clientId", resource, scopes,
            extract(epoch from expires_at - now())::float8 as "secondsLeft"
          from oauth_grants where key = $1 and revoked_at is null`,
@@ -112,7 +115,7 @@ function grantStorage(): Adapter {
       };
     },
     async destroy(key) {
-      const { db } = surroundings();
+      const { db } = currentOAuthRequest();
       const { rows } = await db.query<{ id: number }>('select id from oauth_grants where key = $1', [key]);
       if (rows[0]) await revokeGrant(db, rows[0].id);
     },
@@ -126,11 +129,12 @@ function clientStorage(): Adapter {
   return {
     ...nothing(),
     async find(id) {
-      const { db, isBrowser } = surroundings();
+      const { db, isBrowser } = currentOAuthRequest();
       if (!isDocument(id)) return findClient(db, id);
       return isBrowser ? undefined : findGrantedClient(db, id);
     },
-    upsert: (id, metadata) => insertClient(surroundings().db, id, metadata, surroundings().network),
+    upsert: (id, metadata) =>
+      insertClient(currentOAuthRequest().db, id, metadata, currentOAuthRequest().network),
   };
 }
 

@@ -8,7 +8,7 @@ import { MCP_PATH } from '../../platform/auth/grant-authenticate.ts';
 import type { ProviderAnswer, ProviderRequest, Providers } from './providers.ts';
 import { readResource } from './resources.ts';
 import { readRenewedScopes } from './scopes.ts';
-import { type Surroundings, withSurroundings } from './surroundings.ts';
+import { type OAuthRequest, withOAuthRequest } from './oauth-request.ts';
 
 /** How long after its first use a code or refresh token gets the same answer. */
 const REPEATABLE_SECONDS = 60;
@@ -63,10 +63,10 @@ async function lockToken(trx: pg.PoolClient, model: Model, value: string): Promi
 /** Runs the library in a transaction, which is rolled back if it refuses the request. */
 async function inLibrary(
   trx: pg.PoolClient,
-  around: Surroundings,
+  oauthRequest: OAuthRequest,
   answer: () => Promise<ProviderAnswer>,
 ): Promise<ProviderAnswer> {
-  const given = await withSurroundings({ ...around, db: trx }, answer);
+  const given = await withOAuthRequest({ ...oauthRequest, db: trx }, answer);
   if (given.status >= 400) throw new RefusedError(given);
   return given;
 }
@@ -157,18 +157,18 @@ export async function requestTokens(
   deps: TokenRequestDeps,
   issuer: string,
   request: ProviderRequest,
-  around: Surroundings,
+  oauthRequest: OAuthRequest,
 ): Promise<ProviderAnswer> {
   const params = readParams(request.body?.toString(), issuer + MCP_PATH);
   const source = readSource(params);
-  if (!source) return withSurroundings(around, () => deps.providers.answer(issuer, request));
+  if (!source) return withOAuthRequest(oauthRequest, () => deps.providers.answer(issuer, request));
   const answer = () => deps.providers.answer(issuer, { ...request, body: params.toString() });
   const { model, secrets } = source;
   return atomically(deps.pool, async (trx) => {
     const token = await lockToken(trx, model, secrets.token);
-    if (!token) deps.rateLimiter.unknownSecret(around.network);
+    if (!token) deps.rateLimiter.unknownSecret(oauthRequest.network);
     if (token?.consumed) return answerUsed(trx, token, secrets);
-    const given = await inLibrary(trx, around, answer);
+    const given = await inLibrary(trx, oauthRequest, answer);
     await trx.query('update oauth_tokens set answer = $3 where model = $1 and id_digest = $2', [
       model,
       tokenDigest(secrets.token),
@@ -186,13 +186,13 @@ export async function revokeToken(
   deps: TokenRequestDeps,
   issuer: string,
   request: ProviderRequest,
-  around: Surroundings,
+  oauthRequest: OAuthRequest,
 ): Promise<ProviderAnswer> {
   const params = new URLSearchParams(request.body?.toString());
   const token = params.get('token') ?? '';
   return atomically(deps.pool, async (trx) => {
     const locked = [await lockToken(trx, 'RefreshToken', token), await lockToken(trx, 'AccessToken', token)];
-    if (locked.every((each) => each === null)) deps.rateLimiter.unknownSecret(around.network);
-    return inLibrary(trx, around, () => deps.providers.answer(issuer, request));
+    if (locked.every((each) => each === null)) deps.rateLimiter.unknownSecret(oauthRequest.network);
+    return inLibrary(trx, oauthRequest, () => deps.providers.answer(issuer, request));
   });
 }

@@ -5,7 +5,7 @@ import { type ClientDocuments, createClientDocuments } from '../../../src/featur
 import { createProviders } from '../../../src/features/oauth/providers.ts';
 import { createGrant } from '../../../src/features/oauth/index.ts';
 import { requestTokens } from '../../../src/features/oauth/token-requests.ts';
-import { withSurroundings } from '../../../src/features/oauth/surroundings.ts';
+import { withOAuthRequest } from '../../../src/features/oauth/oauth-request.ts';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../src/platform/egress/client.ts';
 import { createRateLimiter } from '../../../src/platform/http/rate-limiter.ts';
@@ -65,7 +65,7 @@ const describe_ =
   };
 
 const within = <T>(work: () => T, network = '192.0.2.1') =>
-  withSurroundings({ db: test.database.pool, isBrowser: true, userId: null, network }, async () => work());
+  withOAuthRequest({ db: test.database.pool, isBrowser: true, userId: null, network }, async () => work());
 
 describe('the document of a client', () => {
   it('describes a client that needs no registration, and is fetched once', async () => {
@@ -120,9 +120,9 @@ describe('the document of a client', () => {
       documents,
       log: pino({ level: 'silent' }),
     });
-    const around = { db: pool, isBrowser: false, userId: null, network: '192.0.2.1' };
+    const oauthRequest = { db: pool, isBrowser: false, userId: null, network: '192.0.2.1' };
     const scope = { scope: 'mcp:read', resource: `${ISSUER}/mcp`, gty: 'authorization_code' };
-    const token = await withSurroundings(around, () =>
+    const token = await withOAuthRequest(oauthRequest, () =>
       new (providers.of(ISSUER).RefreshToken)({
         ...scope,
         clientId: url,
@@ -142,7 +142,7 @@ describe('the document of a client', () => {
         { pool, providers, rateLimiter: createRateLimiter(() => 1) },
         ISSUER,
         request,
-        around,
+        oauthRequest,
       );
     };
     expect((await renew('https://127.0.0.1/other.json')).body.toString()).toContain('"invalid_client"');

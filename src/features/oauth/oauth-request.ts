@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** What the callbacks of the OAuth library need to know about the request that it answers. */
-export interface Surroundings {
+export interface OAuthRequest {
   /** The pool, or the client of the request's transaction. */
   db: Queryable;
   /** Whether a browser asks, which needs to know where its codes may go; otherwise a program, with its code or token. */
@@ -15,15 +15,15 @@ export interface Surroundings {
   failure?: Error;
 }
 
-/** The library passes nothing of ours to its storage, so that the request is found by the asynchronous context. */
-const current = new AsyncLocalStorage<Surroundings>();
+/** The library passes nothing from its callers to its storage, which therefore finds the request in the asynchronous context. */
+const current = new AsyncLocalStorage<OAuthRequest>();
 
-export const withSurroundings = <T>(surroundings: Surroundings, work: () => Promise<T>): Promise<T> =>
-  current.run(surroundings, work);
+export const withOAuthRequest = <T>(request: OAuthRequest, work: () => Promise<T>): Promise<T> =>
+  current.run(request, work);
 
-/** @throws Error outside of {@link withSurroundings} */
-export function surroundings(): Surroundings {
+/** @throws Error outside of {@link withOAuthRequest} */
+export function currentOAuthRequest(): OAuthRequest {
   const found = current.getStore();
-  if (!found) throw new Error('the OAuth library runs within withSurroundings');
+  if (!found) throw new Error('the OAuth library runs within withOAuthRequest');
   return found;
 }
