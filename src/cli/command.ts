@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 
 /** What a command uses of the process that runs it. */
-export interface Surroundings {
+export interface CommandIo {
   env: Record<string, string | undefined>;
   stdin: NodeJS.ReadableStream;
   stdout: Output;
@@ -14,19 +14,19 @@ interface Output {
 
 /** The `carillon` command or one of its subcommands. */
 export class CarillonCommand extends Command {
-  readonly surroundings: Surroundings;
+  readonly io: CommandIo;
 
-  constructor(name: string | undefined, surroundings: Surroundings) {
+  constructor(name: string | undefined, io: CommandIo) {
     super(name);
-    this.surroundings = surroundings;
+    this.io = io;
     this.configureOutput({
-      writeOut: (text) => void surroundings.stdout.write(text),
-      writeErr: (text) => void surroundings.stderr.write(text),
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
     });
   }
 
   /** Commander calls this for each subcommand. */
   override createCommand(name?: string): CarillonCommand {
-    return new CarillonCommand(name, this.surroundings);
+    return new CarillonCommand(name, this.io);
   }
 }

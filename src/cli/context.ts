@@ -33,8 +33,8 @@ export function requireKeyring({ config, keyring }: CommandContext): Keyring {
  * in CARILLON_HOME. Its URL is the public one, unless PUBLIC_URL is set.
  * @throws ConfigError if neither is available
  */
-export async function commandConfig({ surroundings }: CarillonCommand): Promise<Config> {
-  const config = loadConfig(surroundings.env);
+export async function commandConfig({ io }: CarillonCommand): Promise<Config> {
+  const config = loadConfig(io.env);
   const home = resolve(config.CARILLON_HOME);
   const running = await readDevFile(join(home, 'dev.json'));
   if (config.DATABASE_URL) {
@@ -167,7 +167,7 @@ function underscored(value: unknown): unknown {
  */
 export function print(command: CarillonCommand, result: unknown, text: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
-  command.surroundings.stdout.write(json ? `${JSON.stringify(underscored(result), null, 2)}\n` : `${text}\n`);
+  command.io.stdout.write(json ? `${JSON.stringify(underscored(result), null, 2)}\n` : `${text}\n`);
 }
 
 /** Formats fields one per line, with aligned values. Fields without a value are left out. */

@@ -5,7 +5,7 @@ import { LocalError } from '../local/machine/local-error.ts';
 import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
 import { addCampaignCommands } from './campaign.ts';
-import { CarillonCommand, type Surroundings } from './command.ts';
+import { CarillonCommand, type CommandIo } from './command.ts';
 import { addFlowCommands } from './flow.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addDkimCommands } from './dkim.ts';
@@ -38,8 +38,8 @@ Settings are environment variables; carillon start --help lists them.
 While npm start is running, commands without DATABASE_URL use its database.`;
 
 /** Builds the `carillon` command with all its subcommands. */
-function buildProgram(surroundings: Surroundings): CarillonCommand {
-  const program = new CarillonCommand('carillon', surroundings);
+function buildProgram(io: CommandIo): CarillonCommand {
+  const program = new CarillonCommand('carillon', io);
   program
     .description('Email and SMS messaging service you host yourself')
     .version('0.1.0')
@@ -73,7 +73,7 @@ function buildProgram(surroundings: Surroundings): CarillonCommand {
  * Prints an error: its message if the user can fix it, a stack trace if it is a bug. Commander has printed its own.
  * @returns the exit code
  */
-export function reportError(error: unknown, stderr: Surroundings['stderr']): number {
+export function reportError(error: unknown, stderr: CommandIo['stderr']): number {
   if (error instanceof CommanderError) return error.exitCode;
   const fixable = error instanceof LocalError || error instanceof ConfigError || error instanceof AppError;
   const isBug = error instanceof Error && !fixable;
@@ -85,11 +85,11 @@ export function reportError(error: unknown, stderr: Surroundings['stderr']): num
  * Runs a command, such as `['account', 'pause', '1']`, and reports its error.
  * @returns the exit code
  */
-export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function runCommand(args: readonly string[], io: CommandIo): Promise<number> {
   try {
-    await buildProgram(surroundings).parseAsync(args, { from: 'user' });
+    await buildProgram(io).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    return reportError(error, surroundings.stderr);
+    return reportError(error, io.stderr);
   }
 }

@@ -22,11 +22,11 @@ export function setting(given: string, before: SettingText[] = []): SettingText[
 
 /** Reads the values of settings. Files and standard input keep secrets out of the list of processes. */
 export async function readSettings(
-  { surroundings }: CarillonCommand,
+  { io }: CarillonCommand,
   given: readonly SettingText[],
 ): Promise<ProviderSettings> {
   const settings: ProviderSettings = {};
-  for (const [name, value] of given) settings[name] = await readSetting(name, value, surroundings.stdin);
+  for (const [name, value] of given) settings[name] = await readSetting(name, value, io.stdin);
   return settings;
 }
 

@@ -9,12 +9,12 @@ import { supervise, type Supervisor } from '../local/supervisor/supervisor.ts';
 import { createLogger } from '../log.ts';
 import { engineTls } from '../platform/temporal/tls.ts';
 import { roles } from '../roles/names.ts';
-import type { Surroundings } from './command.ts';
+import type { CommandIo } from './command.ts';
 import { ENDED_EARLY, endWithNpm, takeStopRequests } from './stop-requests.ts';
 
 export interface StartEverythingOptions {
   /** The settings. */
-  env: Surroundings['env'];
+  env: CommandIo['env'];
   dev: boolean;
   reset: boolean;
   /** Print the contents of `dev.json` as one line of JSON instead of the banner. */

@@ -4,7 +4,7 @@ import { loadConfig, requireSettings, type Config } from '../config.ts';
 import { developmentSettings } from '../local/home/settings.ts';
 import { READY, restartWithFlags } from '../local/supervisor/role-process.ts';
 import type { RoleName } from '../roles/names.ts';
-import type { Surroundings } from './command.ts';
+import type { CommandIo } from './command.ts';
 import { endWithNpm, takeStopRequests } from './stop-requests.ts';
 
 /** A role that works until it is stopped. */
@@ -22,7 +22,7 @@ export interface RoleModule {
 interface StartRoleOptions {
   dev: boolean;
   /** The settings. */
-  env: Surroundings['env'];
+  env: CommandIo['env'];
 }
 
 /** Imports a role on demand, so that its process loads only what it needs. */

@@ -50,7 +50,7 @@ export function addStartCommand(program: CarillonCommand): void {
     .addHelpText('after', SETTINGS)
     .action(async (role: RoleName | undefined, options: StartOptions, command: CarillonCommand) => {
       if (role && options.reset) command.error('error: --reset works only for a start of all roles');
-      const { env } = command.surroundings;
+      const { env } = command.io;
       const { dev = false, reset = false } = options;
       // Imported on demand: other commands need neither, and a role does not need the supervisor.
       if (role) return (await import('./start-role.ts')).startRole(role, { env, dev });

@@ -89,7 +89,7 @@ interface UserOptions {
 }
 
 async function add(options: AddOptions, command: CarillonCommand): Promise<void> {
-  const password = options.passwordStdin ? await passwordFrom(command.surroundings.stdin) : undefined;
+  const password = options.passwordStdin ? await passwordFrom(command.io.stdin) : undefined;
   const { account: accountId, email: address, role, firstName, lastName } = options;
   const added = await changeAccount(
     command,
