@@ -12,7 +12,7 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';
-import { createBeginnings } from '../src/platform/outbox/beginnings.ts';
+import { createBegunReporter } from '../src/platform/outbox/begun-reporter.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { FlowRunActivities } from '../workflows/flows/contract.ts';
 import { presentTime } from './present-time.ts';
@@ -57,11 +57,11 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
     consumers: trackedEventConsumers,
     egress: createEgress(ca ? { ...egress, ca } : egress),
   });
-  const beginnings = createBeginnings({ pool: database.pool, waker, log });
+  const begun = createBegunReporter({ pool: database.pool, waker, log });
   return {
     advanceRun(runId, asOf, accountId) {
       const { activityId, workflowExecution } = activityInfo();
-      if (activityId === FIRST_ACTIVITY && workflowExecution) beginnings.add(workflowExecution.workflowId);
+      if (activityId === FIRST_ACTIVITY && workflowExecution) begun.report(workflowExecution.workflowId);
       return runs.advance(runId, presentTime(asOf), accountId);
     },
     async callWebhook(runId, stepId, asOf) {

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import { createWaker, type Waker } from '../../../src/platform/db/wake.ts';
 import { appendToOutbox } from '../../../src/platform/outbox/append.ts';
-import { type Beginnings, createBeginnings } from '../../../src/platform/outbox/beginnings.ts';
+import { type BegunReporter, createBegunReporter } from '../../../src/platform/outbox/begun-reporter.ts';
 import { createDispatcher, type Dispatcher } from '../../../src/platform/outbox/dispatcher.ts';
 import { type Engine, openEngine } from '../../../src/platform/temporal/connection.ts';
 import type { OutboxEntry } from '../../../src/platform/temporal/contract.ts';
@@ -19,7 +19,7 @@ const log = pino({ level: 'silent' });
 let db: TestDatabase;
 let waker: Waker;
 let engine: Engine;
-let beginnings: Beginnings;
+let begun: BegunReporter;
 let dispatcher: Dispatcher | null = null;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   waker = createWaker({ url: db.url });
   engine = openEngine(loadConfig({ TEMPORAL_ADDRESS: test.address, TEMPORAL_NAMESPACE: test.namespace }));
-  beginnings = createBeginnings({ pool: db.database.pool, waker, log });
+  begun = createBegunReporter({ pool: db.database.pool, waker, log });
 }, 120_000);
 
 afterEach(async () => {
@@ -95,7 +95,7 @@ describe('the starts of runs', () => {
     dispatch();
     const first = await fillPlaces('many');
     expect(await rowsOf('many')).toHaveLength(100);
-    for (const { workflow_id: id } of first.slice(0, 20)) beginnings.add(id);
+    for (const { workflow_id: id } of first.slice(0, 20)) begun.report(id);
     await until(async () => (await rowsOf('many')).length === 80 && (await claimedOf('many')).length === 64);
     await untilStarted(await claimedOf('many'));
   }, 60_000);
@@ -106,7 +106,7 @@ describe('the starts of runs', () => {
     const first = await fillPlaces('burst');
     await appendToOutbox(db.database.pool, runsOf(2, 'neighbour', 1), 2);
     // Both accounts have the same chance of each place.
-    for (const { workflow_id: id } of first.slice(0, 12)) beginnings.add(id);
+    for (const { workflow_id: id } of first.slice(0, 12)) begun.report(id);
     await until(async () => (await claimedOf('neighbour')).length === 1);
     await untilStarted(await rowsOf('neighbour'));
   }, 60_000);

@@ -5,15 +5,15 @@ import type { Waker } from '../db/wake.ts';
 import { deleteBegun } from './claims.ts';
 
 /** Reports to the outbox which workflows have begun, so that it can start others. */
-export interface Beginnings {
+export interface BegunReporter {
   /** If this report is lost, the start is sent once more after its lease, which does no harm. */
-  add(workflowId: string): void;
+  report(workflowId: string): void;
 }
 
 const INTERVAL_MS = 50;
 const MAX_GROUP = 100;
 
-export function createBeginnings({
+export function createBegunReporter({
   pool,
   waker,
   log,
@@ -21,7 +21,7 @@ export function createBeginnings({
   pool: pg.Pool;
   waker: Pick<Waker, 'wake'>;
   log: Logger;
-}): Beginnings {
+}): BegunReporter {
   const groups = createCoalescer<string, undefined>({
     maxGroupSize: MAX_GROUP,
     concurrency: 1,
@@ -32,7 +32,7 @@ export function createBeginnings({
     },
   });
   return {
-    add(workflowId) {
+    report(workflowId) {
       groups
         .submit(workflowId)
         .catch((err: unknown) => log.debug({ err }, 'the beginning of a run was not recorded'));
