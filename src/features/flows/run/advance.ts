@@ -36,8 +36,8 @@ const BUSY_MS = 3_600_000;
 /** The same for a run that is held. The resume of the flow starts its workflow. */
 const HELD_MS = 31 * 86_400_000;
 
-/** The place at which a transaction leaves a run. */
-interface Place {
+/** The checkpoint at which a transaction leaves a run. */
+interface Checkpoint {
   record: RunRecord;
   waitsFor: WaitsFor | null;
   due: Date | null;
@@ -53,7 +53,7 @@ const MAX_RETRY_MS = 600_000;
 
 const later = (time: Date, ms: number) => new Date(time.getTime() + ms);
 
-function placeOf(record: RunRecord, asOf: Date, isHeld = false): Place {
+function checkpointOf(record: RunRecord, asOf: Date, isHeld = false): Checkpoint {
   const { wait } = record;
   if (isHeld) return { record, waitsFor: 'resume', due: null, engineExpectedBy: later(asOf, HELD_MS) };
   if (wait === null) return { record, waitsFor: null, due: null, engineExpectedBy: later(asOf, BUSY_MS) };
@@ -67,12 +67,17 @@ function placeOf(record: RunRecord, asOf: Date, isHeld = false): Place {
 const isSameTime = (one: Date | null, other: Date | null) => one?.getTime() === other?.getTime();
 
 /** Whether there is nothing to write, because the transaction found nothing to do. */
-function isUnchanged(run: LoadedRun, before: RunRecord, place: Place, effects: Effects | null): boolean {
+function isUnchanged(
+  run: LoadedRun,
+  before: RunRecord,
+  checkpoint: Checkpoint,
+  effects: Effects | null,
+): boolean {
   return (
-    run.waits_for === place.waitsFor &&
-    isSameTime(run.due_at, place.due) &&
-    isSameTime(run.engine_expected_by, place.engineExpectedBy) &&
-    JSON.stringify(before) === JSON.stringify(place.record) &&
+    run.waits_for === checkpoint.waitsFor &&
+    isSameTime(run.due_at, checkpoint.due) &&
+    isSameTime(run.engine_expected_by, checkpoint.engineExpectedBy) &&
+    JSON.stringify(before) === JSON.stringify(checkpoint.record) &&
     (effects === null || effects.judged.length + effects.ended.length === 0)
   );
 }
@@ -90,11 +95,11 @@ async function forgetWaits(trx: Queryable, { id }: LoadedRun, { judged, ended }:
   });
 }
 
-/** Stores the place of an active run. */
+/** Stores the checkpoint of an active run. */
 async function leave(
   trx: Queryable,
   { id }: LoadedRun,
-  { record, waitsFor, due, engineExpectedBy }: Place,
+  { record, waitsFor, due, engineExpectedBy }: Checkpoint,
 ): Promise<void> {
   await trx.query({
     name: 'leave_flow_run',
@@ -157,18 +162,18 @@ async function isHeld(trx: Queryable, run: LoadedRun): Promise<boolean> {
 
 function stepOf(
   halt: Exclude<Halt, { halt: 'end' }>,
-  place: Place,
+  checkpoint: Checkpoint,
   version: FlowVersion,
   asOf: Date,
 ): FlowRunAdvance {
-  const state = activeState(place.waitsFor, place.record, version.steps, asOf);
+  const state = activeState(checkpoint.waitsFor, checkpoint.record, version.steps, asOf);
   switch (halt.halt) {
     case 'again':
       return { state, next: 'again' };
     case 'call':
       return { state, next: 'call', stepId: halt.stepId };
     case 'wait':
-      return { state, next: 'wait', until: place.due?.toISOString() ?? null };
+      return { state, next: 'wait', until: checkpoint.due?.toISOString() ?? null };
   }
 }
 
@@ -181,9 +186,9 @@ interface Advancing extends Omit<AdvanceDeps, 'pool'> {
 }
 
 async function hold({ trx, asOf }: Advancing, run: LoadedRun, record: RunRecord, version: FlowVersion) {
-  const place = placeOf(record, asOf, true);
-  if (!isUnchanged(run, record, place, null)) await leave(trx, run, place);
-  return stepOf({ halt: 'wait', record }, place, version, asOf);
+  const checkpoint = checkpointOf(record, asOf, true);
+  if (!isUnchanged(run, record, checkpoint, null)) await leave(trx, run, checkpoint);
+  return stepOf({ halt: 'wait', record }, checkpoint, version, asOf);
 }
 
 /** Takes the due steps of a locked, active run. */
@@ -209,12 +214,12 @@ async function doSteps(
     await finishRun(trx, run, version, halt, asOf);
     return { next: 'done', state: endedState(halt, halt.record.steps) };
   }
-  const place = placeOf(halt.record, asOf);
-  if (!isUnchanged(run, record, place, effects)) {
+  const checkpoint = checkpointOf(halt.record, asOf);
+  if (!isUnchanged(run, record, checkpoint, effects)) {
     await forgetWaits(trx, run, effects);
-    await leave(trx, run, place);
+    await leave(trx, run, checkpoint);
   }
-  return stepOf(halt, place, version, asOf);
+  return stepOf(halt, checkpoint, version, asOf);
 }
 
 const gone: FlowRunAdvance = {
@@ -243,7 +248,7 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunStep> {
   }
   if (run.flow_status !== 'active') {
     if (!isDue(record, asOf)) {
-      return stepOf({ halt: 'wait', record }, placeOf(record, asOf), version, asOf);
+      return stepOf({ halt: 'wait', record }, checkpointOf(record, asOf), version, asOf);
     }
     if (await isHeld(trx, run)) return hold(deps, run, record, version);
   }
@@ -282,7 +287,7 @@ function isFinal(error: unknown): boolean {
 function reasonToWait(error: unknown): string | null {
   if (isStatementTimeout(error)) return 'tries again soon, because its step or its filters took too long';
   if (error instanceof NewerRecordError)
-    return 'waits for a worker of the newer version that stored its place';
+    return 'waits for a worker of the newer version that stored its checkpoint';
   return null;
 }
 

@@ -13,7 +13,7 @@ import type { Repeating } from '../../../platform/processes/repeat.ts';
 import type { FlowVersionReader } from '../versions.ts';
 import { flowRunWake, type RunOfFlow } from '../workflow.ts';
 import { endRuns } from './ends.ts';
-import { movePage, type RunOfPage } from './moves.ts';
+import { moveToVersion, type RunOfPage } from './move-to-version.ts';
 import { makePage } from './pages.ts';
 import { changeMessagesPage } from './waiting-messages.ts';
 
@@ -106,7 +106,7 @@ async function changeRuns(
     case 'move': {
       if (data?.version_id === undefined) return;
       const to = await versions(data.version_id, trx);
-      return wakeRuns(trx, await movePage(trx, runs, versions, { to, since, asOf }));
+      return wakeRuns(trx, await moveToVersion(trx, runs, versions, { to, since, asOf }));
     }
   }
 }

@@ -114,7 +114,7 @@ export type Halt =
 export const MAX_STEPS_AT_ONCE = 50;
 
 /** What a run does at its step: it continues with `next` or ends, or it waits there. */
-export type Move = { result: StepResult; next: Step | null; exit?: string } | { wait: RunWait };
+export type StepDecision = { result: StepResult; next: Step | null; exit?: string } | { wait: RunWait };
 
 /** The record of a new run. */
 export function firstRecord(enteredAt: Date): RunRecord {

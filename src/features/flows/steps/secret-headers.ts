@@ -1,5 +1,5 @@
 /**
- * Headers of webhook steps whose values are secret. In memory, in responses and in drafts, steps have masks in place of
+ * Headers of webhook steps whose values are secret. In memory, in responses and in drafts, steps have masks in visit of
  * the values, which are sealed in `flow_header_secrets` (see `../header-secrets.ts`).
  */
 import { mapBranches } from './index.ts';

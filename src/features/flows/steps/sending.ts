@@ -1,7 +1,7 @@
 /** What steps that send have in common. */
 import type { Channel } from '../../../delivery/terms/message.ts';
-import type { Move, StepResult } from '../run/interpreter.ts';
-import { type Acting, actAndGoOn, type StoredStep, type Place } from './step.ts';
+import type { StepDecision, StepResult } from '../run/interpreter.ts';
+import { type Acting, actAndGoOn, type StoredStep, type StepVisit } from './step.ts';
 
 export interface SendingStep extends StoredStep {
   /** The flow's own template whose `action_id` is the step's id; `flow_contents` has the pinned version. */
@@ -9,7 +9,7 @@ export interface SendingStep extends StoredStep {
 }
 
 /** Queues a message once the brand's quiet hours are over. */
-export async function sendAfterQuietHours(step: StoredStep, at: Place): Promise<Move> {
+export async function sendAfterQuietHours(step: StoredStep, at: StepVisit): Promise<StepDecision> {
   const { context } = at;
   const until = await context.quietUntil();
   if (until && until > context.asOf) return { wait: { for: 'quiet_hours', until: until.toISOString() } };

@@ -5,7 +5,7 @@ import type { TrackedEventConsumer } from '../../contact-events/service.ts';
 import type { StepName } from '../../segments/index.ts';
 import type { ListedTemplateRow } from '../../templates/service.ts';
 import type { StepOutput } from '../filters.ts';
-import type { Move, RunWait, StepResult, RunContext } from '../run/interpreter.ts';
+import type { StepDecision, RunWait, StepResult, RunContext } from '../run/interpreter.ts';
 import type { CauseEvent, LoadedRun } from '../run/load.ts';
 import type { Step } from './index.ts';
 
@@ -54,7 +54,7 @@ export interface StepType<S extends StoredStep = StoredStep, A extends object = 
   present?(step: S, content: ListedTemplateRow | undefined): object;
 
   /** Decides what a run does at the step. Called again when a wait may have ended. */
-  run(step: S, at: Place): Promise<Move>;
+  run(step: S, at: StepVisit): Promise<StepDecision>;
   /**
    * The event that runs wait for at the step. They take its first branch if the event arrives, its second otherwise.
    */
@@ -102,7 +102,7 @@ export interface References {
 }
 
 /** The position of a run that reaches a step, or continues there after a wait. */
-export interface Place {
+export interface StepVisit {
   /** The step after this one and its branches; null if the run ends here. */
   next: Step | null;
   /** What the run has waited for at the step; null if it has just reached it. */
@@ -168,7 +168,7 @@ export interface Assumptions {
 }
 
 /** Acts, and continues with the next step. */
-export async function actAndGoOn(step: StoredStep, { next, context }: Place): Promise<Move> {
+export async function actAndGoOn(step: StoredStep, { next, context }: StepVisit): Promise<StepDecision> {
   const result = await context.act(step);
   if (!('exit' in result)) return { result, next };
   return { result: { outcome: 'skipped', detail: { reason: result.exit } }, next, exit: result.exit };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventData, eventName } from '../../contact-events/schema.ts';
-import type { ArrivedEvent, AwaitedEvent, Move, RunContext } from '../run/interpreter.ts';
+import type { ArrivedEvent, AwaitedEvent, StepDecision, RunContext } from '../run/interpreter.ts';
 import {
   MAX_WAIT_SECONDS,
   presentedFields,
@@ -10,7 +10,7 @@ import {
   stepRef,
   stepShape,
 } from './shapes.ts';
-import type { Filters, Place, StepType } from './step.ts';
+import type { Filters, StepVisit, StepType } from './step.ts';
 import { type YesNo, yesNo } from './yes-no.ts';
 
 export interface WaitForEventStep extends YesNo, AwaitedEvent {
@@ -54,7 +54,10 @@ async function firstMatch(
  * The first matching event that occurred before the end of the wait decides, even if the run reads it later. An event
  * whose transaction began before the end but gets the contact's lock only after the run has read is too late.
  */
-async function run(step: WaitForEventStep, { next, wait: waited, context }: Place): Promise<Move> {
+async function run(
+  step: WaitForEventStep,
+  { next, wait: waited, context }: StepVisit,
+): Promise<StepDecision> {
   // A new version of the flow may have changed the step's event.
   const wait = waited?.for === 'event' && waited.eventName === step.event_name ? waited : null;
   const until = wait ? new Date(wait.until) : new Date(context.asOf.getTime() + 1_000 * step.duration);

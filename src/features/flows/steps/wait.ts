@@ -3,11 +3,11 @@ import { describeAs } from '../../../platform/openapi/describe-as.ts';
 import { shapeOf } from '../../../platform/input/times.ts';
 import { isTimeZone } from '../../../platform/input/time-zones.ts';
 import { keysOfName, timeColumns } from '../../segments/index.ts';
-import type { Move, RunContext, Unreadable } from '../run/interpreter.ts';
+import type { StepDecision, RunContext, Unreadable } from '../run/interpreter.ts';
 import { isLocalTime, nextLocalTime } from '../run/times.ts';
 import { MAX_WAIT_SECONDS, presentedFields, seconds, stepShape } from './shapes.ts';
 import type { Step } from './index.ts';
-import type { Place, StepType } from './step.ts';
+import type { StepVisit, StepType } from './step.ts';
 
 /** Until a local time, on any or certain days. */
 export interface LocalTime {
@@ -116,7 +116,7 @@ async function timeOfField(until: FieldTime, context: RunContext): Promise<Date 
 }
 
 /** Leaves a wait whose time cannot be read. */
-function leaveUnreadable({ unreadable, until }: UnreadableField, next: Step | null): Move {
+function leaveUnreadable({ unreadable, until }: UnreadableField, next: Step | null): StepDecision {
   const { field, if_unreadable: then } = until;
   const detail = { reason: 'not_a_time', field, shape: shapeOf(unreadable) };
   const result = { outcome: 'unreadable', detail };
@@ -127,7 +127,7 @@ const fieldOf = (step: WaitStep): FieldTime | null =>
   'until' in step && !isLocalTime(step.until) ? step.until : null;
 
 /** Ends a wait at its time, unless its date has been postponed in the meantime. */
-async function end(step: WaitStep, { next, context }: Place, until: string): Promise<Move> {
+async function end(step: WaitStep, { next, context }: StepVisit, until: string): Promise<StepDecision> {
   const field = fieldOf(step);
   const moved = field && (await timeOfField(field, context));
   if (moved && !(moved instanceof Date)) return leaveUnreadable(moved, next);
@@ -135,10 +135,10 @@ async function end(step: WaitStep, { next, context }: Place, until: string): Pro
   return { result: { outcome: 'done', detail: { until } }, next };
 }
 
-async function run(step: WaitStep, place: Place): Promise<Move> {
-  const { next, wait, context } = place;
+async function run(step: WaitStep, visit: StepVisit): Promise<StepDecision> {
+  const { next, wait, context } = visit;
   if (wait?.for === 'time') {
-    return new Date(wait.until) > context.asOf ? { wait } : end(step, place, wait.until);
+    return new Date(wait.until) > context.asOf ? { wait } : end(step, visit, wait.until);
   }
   const until = await endOfWait(step, context);
   if (until && !(until instanceof Date)) return leaveUnreadable(until, next);

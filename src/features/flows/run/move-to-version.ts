@@ -41,7 +41,7 @@ function waitsForOther(run: RunOfPage, from: FlowVersion, to: FlowVersion): bool
 }
 
 /** A move of runs to a version. */
-interface Move {
+interface VersionMove {
   to: FlowVersion;
   /** When the client requested it. New waits and goals count events since then. */
   since: Date;
@@ -63,7 +63,7 @@ async function endReached(trx: Queryable, runs: readonly RunOfPage[], asOf: Date
 async function changeGoals(
   trx: Queryable,
   runs: readonly RunOfPage[],
-  { to: { goal }, since }: Move,
+  { to: { goal }, since }: VersionMove,
 ): Promise<Set<number>> {
   if (runs.length === 0) return new Set();
   await trx.query(`delete from flow_waits where run_id = any($1) and step_id = ${GOAL_STEP}`, [
@@ -82,7 +82,11 @@ async function changeGoals(
  * Makes runs wait for the new event of their step. Each begins its wait when it next advances, as if at the time of the
  * request: events count since then.
  */
-async function changeWaits(trx: Queryable, runs: readonly RunOfPage[], { to, since }: Move): Promise<void> {
+async function changeWaits(
+  trx: Queryable,
+  runs: readonly RunOfPage[],
+  { to, since }: VersionMove,
+): Promise<void> {
   if (runs.length === 0) return;
   await trx.query(
     `update flow_runs set record = jsonb_set(record, '{arrivedAt}', to_jsonb($2::text)) where id = any($1)`,
@@ -113,11 +117,11 @@ async function lockEvents(trx: Queryable, runs: readonly RunOfPage[]): Promise<v
  * Moves locked runs to a version if it still has their steps. Waits continue unchanged, unless their event has changed.
  * @returns the runs to wake
  */
-export async function movePage(
+export async function moveToVersion(
   trx: Queryable,
   runs: readonly RunOfPage[],
   versions: FlowVersionReader,
-  move: Move,
+  move: VersionMove,
 ): Promise<RunOfPage[]> {
   const { to, asOf } = move;
   const moving: { run: RunOfPage; from: FlowVersion }[] = [];
