@@ -1,6 +1,6 @@
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import { provideConsole } from '../../src/local/console/build.ts';
-import { PROJECT } from '../../src/local/console/place.ts';
+import { PROJECT } from '../../src/local/console/bundle-files.ts';
 import { findChromium } from '../support/tools.ts';
 import { fillWithEvents } from './events-fill.ts';
 import { median, percentile, rounded } from './machine.ts';

@@ -1,7 +1,7 @@
 /** `npm run screenshots`: writes the pictures of docs/images from a whole service with data of a small shop. */
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PROJECT } from '../../src/local/console/place.ts';
+import { PROJECT } from '../../src/local/console/bundle-files.ts';
 import { act, filledList, readyCampaign } from '../support/campaign-requests.ts';
 import { fillAccount, type strangersTexts } from '../support/console-data.ts';
 import { pathWith } from '../support/console-pages.ts';

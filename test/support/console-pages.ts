@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROJECT } from '../../src/local/console/place.ts';
+import { PROJECT } from '../../src/local/console/bundle-files.ts';
 
 const ROUTE = /getParentRoute: \(\) => brandRoute,\s*path: '([^']*)'/g;
 

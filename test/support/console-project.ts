@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { provideConsole } from '../../src/local/console/build.ts';
-import { bundleFolder, PROJECT } from '../../src/local/console/place.ts';
+import { bundleFolder, PROJECT } from '../../src/local/console/bundle-files.ts';
 
 /** A small console in a folder of its own. */
 export interface ConsoleProject {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { childEnvironment } from '../../config.ts';
 import { withFileLock, type Progress } from '../machine/cache.ts';
 import { compressFiles } from './compress.ts';
-import { bundleFolder, PROJECT } from './place.ts';
+import { bundleFolder, PROJECT } from './bundle-files.ts';
 import { bundleStamp, hasBundle, hasSources, STAMP_FILE, stampOf } from './stamp.ts';
 
 interface ConsoleOptions {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { readIfThere } from '../machine/secret-file.ts';
-import { bundleFolder, PAGE_FILE } from './place.ts';
+import { bundleFolder, PAGE_FILE } from './bundle-files.ts';
 
 /** A file in the bundle that says which sources it was built from. */
 export const STAMP_FILE = '.stamp';

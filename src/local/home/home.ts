@@ -7,7 +7,7 @@ import type { Progress } from '../machine/cache.ts';
 import { cannotWrite, LocalError, systemCode } from '../machine/local-error.ts';
 import { isAlive, startMark } from '../machine/os-process.ts';
 import { readIfThere, writePrivateFile } from '../machine/secret-file.ts';
-import { removeLinkedData } from '../postgres/place.ts';
+import { removeLinkedData } from '../postgres/location.ts';
 import { endLeftoverPostgres } from '../postgres/server.ts';
 import { recordedRunning } from './process-record.ts';
 

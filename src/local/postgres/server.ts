@@ -9,7 +9,7 @@ import { commandLine, endProcess, isAlive } from '../machine/os-process.ts';
 import { claimPort } from '../machine/ports.ts';
 import { keptSecret, readIfThere } from '../machine/secret-file.ts';
 import type { OsUser } from './account.ts';
-import { choosePlace, dataFolderOf, OPEN_FOLDER, type Place } from './place.ts';
+import { chooseLocation, dataFolderOf, OPEN_FOLDER, type ServerLocation } from './location.ts';
 import { majorVersionOf } from './programs.ts';
 
 interface PostgresOptions {
@@ -66,7 +66,7 @@ async function prepareFolder(folder: string): Promise<void> {
 }
 
 /** Creates the data folder under another name and then renames it: an interrupted start leaves nothing half done. */
-async function initialise({ folder, programs, user }: Place, password: string): Promise<void> {
+async function initialise({ folder, programs, user }: ServerLocation, password: string): Promise<void> {
   const draft = join(folder, 'data.new');
   const passwordFile = join(folder, 'password.new');
   await rm(draft, { recursive: true, force: true });
@@ -210,8 +210,8 @@ async function launchWithRetries(
  * Creates the password and the data folder if they are missing. Returns the password.
  * @param folder as in {@link PostgresOptions}; the password is there, wherever the data is
  */
-async function ensureData(folder: string, place: Place): Promise<string> {
-  const hasData = await stat(join(place.folder, 'data')).then(
+async function ensureData(folder: string, location: ServerLocation): Promise<string> {
+  const hasData = await stat(join(location.folder, 'data')).then(
     () => true,
     () => false,
   );
@@ -220,7 +220,7 @@ async function ensureData(folder: string, place: Place): Promise<string> {
     throw new LocalError(`${passwordFile} is missing: restore it, or start over with npm start -- --reset`);
   }
   const password = await keptSecret(passwordFile, 24);
-  if (!hasData) await initialise(place, password);
+  if (!hasData) await initialise(location, password);
   return password;
 }
 
@@ -233,14 +233,14 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const folder = resolve(options.folder);
   await prepareFolder(folder);
   await endLeftoverPostgres(folder);
-  const place = await choosePlace(folder, options.openFolder ?? OPEN_FOLDER);
-  const dataFolder = join(place.folder, 'data');
+  const location = await chooseLocation(folder, options.openFolder ?? OPEN_FOLDER);
+  const dataFolder = join(location.folder, 'data');
   const port = await claimPort(options.port, 'POSTGRES_PORT');
-  const password = await ensureData(folder, place);
+  const password = await ensureData(folder, location);
   const args = serverArguments(dataFolder, port, options);
-  const launched = await launchWithRetries(place.programs.postgres, args, place.user, options);
+  const launched = await launchWithRetries(location.programs.postgres, args, location.user, options);
   if (launched.failure !== null)
-    throw await explainFailure(launched.failure, dataFolder, place.programs.postgres);
+    throw await explainFailure(launched.failure, dataFolder, location.programs.postgres);
   const pid = launched.child.pid as number;
   return {
     port,

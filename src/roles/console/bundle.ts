@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { LICENCES_FILE, PAGE_FILE } from '../../local/console/place.ts';
+import { LICENCES_FILE, PAGE_FILE } from '../../local/console/bundle-files.ts';
 
 /** A file of the bundle, with the copies that the build has compressed. */
 export interface Asset {

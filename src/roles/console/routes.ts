@@ -1,5 +1,5 @@
 import { AppError, notFound } from '../../errors.ts';
-import { bundleFolder, LICENCES_FILE, PROJECT } from '../../local/console/place.ts';
+import { bundleFolder, LICENCES_FILE, PROJECT } from '../../local/console/bundle-files.ts';
 import type { OwnOrigin } from '../../platform/auth/own-origin.ts';
 import type { HttpContext } from '../../platform/http/context.ts';
 import { defineRoute, type RawResult, type RouteDefinition } from '../../platform/http/route.ts';

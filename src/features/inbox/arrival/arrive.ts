@@ -9,7 +9,7 @@ import { type ArrivingMail, lockArriving } from './arriving-mails.ts';
 import { type ReceivedMail, trackReceived } from './contact-event.ts';
 import { receivedEvent } from './received-event.ts';
 import { findSenders } from './senders.ts';
-import { type Place, placeMails } from './thread.ts';
+import { type ConversationMatch, matchConversations } from './thread.ts';
 
 export interface ArrivalDeps extends ConsentDeps {
   events: EventPublisher;
@@ -30,14 +30,14 @@ const nothing: Arrived = { conversations: new Map(), afterCommit: () => undefine
 /** What was found out about a mail. */
 interface Arriving {
   mail: ArrivingMail;
-  place: Place;
+  match: ConversationMatch;
   answer: Answer | undefined;
   contactId: number | undefined;
 }
 
 /**
  * `$1`: the conversations that change or begin, `$2`: the messages, `$3`: their ids. A conversation that another
- * transaction has locked was locked by `placeMails` before, so nothing waits here.
+ * transaction has locked was locked by `matchConversations` before, so nothing waits here.
  */
 const addSql = `
   with given as materialized (
@@ -62,19 +62,19 @@ const addSql = `
 
 /** One row for each conversation: a group may begin one and continue it. */
 function conversationRows(arriving: readonly Arriving[]) {
-  const byConversation = Map.groupBy(arriving, ({ place }) => place.conversationId);
+  const byConversation = Map.groupBy(arriving, ({ match }) => match.conversationId);
   return [...byConversation].map(([id, mails]) => {
-    const { mail, place } = mails[0] as Arriving;
+    const { mail, match } = mails[0] as Arriving;
     return {
       id,
       account_id: mail.account_id,
       brand_id: mail.brand_id,
       inbox_id: mail.inbox_id,
       contact_id: mails.find(({ contactId }) => contactId !== undefined)?.contactId ?? null,
-      linked_conversation_id: place.linkedId,
+      linked_conversation_id: match.linkedId,
       participants: mail.sender_key === null ? [] : [mail.sender_key],
       subject: mail.subject,
-      is_new: place.isNew,
+      is_new: match.isNew,
       mails: mails.length,
     };
   });
@@ -82,9 +82,9 @@ function conversationRows(arriving: readonly Arriving[]) {
 
 /** @returns when the mails arrived */
 async function addToConversations(trx: Queryable, arriving: readonly Arriving[]): Promise<Date> {
-  const messages = arriving.map(({ mail, place, answer }) => ({
+  const messages = arriving.map(({ mail, match, answer }) => ({
     id: mail.id,
-    conversation_id: place.conversationId,
+    conversation_id: match.conversationId,
     message_id: answer?.message.id ?? null,
   }));
   const { rows } = await trx.query<{ arrived_at: Date }>({
@@ -101,7 +101,7 @@ async function addToConversations(trx: Queryable, arriving: readonly Arriving[])
 
 /** The mails of contacts, as the contact event `email_received` has them. */
 function mailsOfContacts(arriving: readonly Arriving[]): ReceivedMail[] {
-  return arriving.flatMap(({ mail, place, contactId }) =>
+  return arriving.flatMap(({ mail, match, contactId }) =>
     contactId === undefined
       ? []
       : [
@@ -109,7 +109,7 @@ function mailsOfContacts(arriving: readonly Arriving[]): ReceivedMail[] {
             accountId: mail.account_id,
             brandId: mail.brand_id,
             contactId,
-            conversationId: place.conversationId,
+            conversationId: match.conversationId,
             conversationMessageId: mail.id,
             inboxId: mail.inbox_id,
             subject: mail.subject,
@@ -133,10 +133,10 @@ async function findOut(
   const senders = await findSenders(trx, deps, mails);
   const keys = deps.keyring.accepted('reference').map(({ key }) => key);
   const answers = await findAnswers(trx, keys, mails);
-  const places = await placeMails(trx, mails, answers);
+  const matches = await matchConversations(trx, mails, answers);
   return mails.map((mail) => ({
     mail,
-    place: places.get(mail.id) as Place,
+    match: matches.get(mail.id) as ConversationMatch,
     answer: answers.get(mail.id),
     contactId: senders.get(mail.id),
   }));
@@ -159,13 +159,13 @@ export async function arrive(trx: Queryable, deps: ArrivalDeps, ids: readonly nu
   const arrivedAt = await addToConversations(trx, arriving);
   const queued = await deps.events.publish(
     trx,
-    arriving.map(({ mail, place, answer }) =>
-      receivedEvent(mail, place.conversationId, answer?.message ?? null, arrivedAt),
+    arriving.map(({ mail, match, answer }) =>
+      receivedEvent(mail, match.conversationId, answer?.message ?? null, arrivedAt),
     ),
   );
   const then = await trackReceived(trx, deps.consumers, mailsOfContacts(arriving));
   return {
-    conversations: new Map(arriving.map(({ mail, place }) => [mail.id, place.conversationId])),
+    conversations: new Map(arriving.map(({ mail, match }) => [mail.id, match.conversationId])),
     afterCommit() {
       for (const channel of queued.keys()) deps.waker.wake(channel);
       for (const each of then) each();

@@ -11,7 +11,7 @@ interface Conversation {
 }
 
 /** The conversation of a mail. */
-export interface Place {
+export interface ConversationMatch {
   conversationId: number;
   /** The mail begins it. */
   isNew: boolean;
@@ -130,13 +130,13 @@ function findOwn(
  * @param answers from `findAnswers`
  * @returns by the ids of the mails
  */
-export async function placeMails(
+export async function matchConversations(
   trx: Queryable,
   mails: readonly ArrivingMail[],
   answers: ReadonlyMap<number, Answer>,
-): Promise<Map<number, Place>> {
+): Promise<Map<number, ConversationMatch>> {
   const known = await findNamed(trx, mails, answers);
-  const places = new Map<number, Place>();
+  const matches = new Map<number, ConversationMatch>();
   for (const mail of mails) {
     const answer = answers.get(mail.id);
     const ofMessage = answer ? known.get(mail.inbox_id, answer.message.id) : [];
@@ -145,7 +145,7 @@ export async function placeMails(
     const own = findOwn(mail, answer, named);
     const participants = mail.sender_key === null ? [] : [mail.sender_key];
     const conversation = own ?? { id: mail.spare_conversation_id, inbox_id: mail.inbox_id, participants };
-    places.set(mail.id, {
+    matches.set(mail.id, {
       conversationId: conversation.id,
       isNew: own === undefined,
       linkedId: own ? null : (named[0]?.id ?? null),
@@ -153,5 +153,5 @@ export async function placeMails(
     if (answer) known.add(answer.message.id, conversation);
     if (mail.internet_id !== null) known.add(mail.internet_id, conversation);
   }
-  return places;
+  return matches;
 }

@@ -25,12 +25,12 @@ const LOGO = /logo/i;
 const OTHERS =
   /partner|client|customer|sponsor|press|payment|trust|cloud|carousel|slider|marquee|wall|award|badge/i;
 
-interface Place {
+interface LogoContext {
   labels: string;
   isHomeLink: boolean;
 }
 
-function placeOf(element: Element, page: Page): Place {
+function contextOf(element: Element, page: Page): LogoContext {
   let labels = '';
   let isHomeLink = false;
   let n = 0;
@@ -76,7 +76,7 @@ function fileName(source: string): string {
 /** How likely an image in the page is its logo; 0: not at all. */
 function imageScore(element: Element, page: Page): number {
   const { alt = '', title = '' } = element.attribs;
-  const { labels, isHomeLink } = placeOf(element, page);
+  const { labels, isHomeLink } = contextOf(element, page);
   const name = element.name === 'img' ? fileName(imageSource(element)) : '';
   const isLogo = LOGO.test(`${labels} ${alt.slice(0, 200)} ${title.slice(0, 200)} ${name}`);
   if (OTHERS.test(labels) || (!isLogo && !isHomeLink)) return 0;

@@ -18,7 +18,7 @@ const DATA = 'data';
 const OWNER = 'linked-from';
 
 /** Where a server runs. */
-export interface Place {
+export interface ServerLocation {
   programs: Programs;
   /** Null: the user who runs Carillon. */
   user: OsUser | null;
@@ -95,7 +95,7 @@ async function moveData(folder: string, open: string): Promise<string> {
  * @param open the open folder; {@link OPEN_FOLDER}, except in tests
  * @throws LocalError with what to do
  */
-export async function choosePlace(folder: string, open: string): Promise<Place> {
+export async function chooseLocation(folder: string, open: string): Promise<ServerLocation> {
   const installed = findPrograms();
   const user = await databaseUser();
   const linked = await linkTarget(join(folder, DATA));
