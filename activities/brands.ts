@@ -18,7 +18,7 @@ import type { ScrapeActivities } from '../workflows/brands/contract.ts';
 import { createTurns } from './turns.ts';
 
 /** Number of websites that one process reads concurrently. They mostly wait for servers. */
-const LIMITS = { places: 8, perKey: 4 };
+const LIMITS = { slots: 8, perKey: 4 };
 /** The user agent of requests to the AI endpoint. */
 const USER_AGENT = 'Carillon/1';
 /** The operator has configured the AI endpoint, so it may have any address. */

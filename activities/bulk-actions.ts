@@ -8,7 +8,7 @@ import type { BulkActionActivities } from '../workflows/bulk-actions/contract.ts
 import { accountOf, createTurns } from './turns.ts';
 
 /** Number of bulk actions that one process works on concurrently, each for about ten seconds at a time. */
-const LIMITS = { places: 2, perKey: 1 };
+const LIMITS = { slots: 2, perKey: 1 };
 
 export interface BulkActionActivityDependencies {
   config: Pick<Config, 'SUPPRESS_PLUS_ADDRESSES'>;

@@ -9,7 +9,7 @@ import { accountOf, createTurns } from './turns.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** Number of exports that one process works on concurrently, each for about ten seconds at a time. */
-const LIMITS = { places: 2, perKey: 1 };
+const LIMITS = { slots: 2, perKey: 1 };
 
 export interface ExportActivityDependencies {
   config: Pick<Config, 'CARILLON_HOME' | 'EXPORT_QUOTA_MB'>;

@@ -7,7 +7,7 @@ import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 /** Number of flows whose audiences one process compares concurrently: fewer than the connections for heavy reads. */
-const LIMITS = { places: 3, perKey: 2 };
+const LIMITS = { slots: 3, perKey: 2 };
 
 export interface FlowAudienceActivityDependencies {
   database: Database;

@@ -11,7 +11,7 @@ import type { ImportActivities } from '../workflows/imports/contract.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 /** Number of imports that one process works on concurrently, each for about ten seconds at a time. */
-const LIMITS = { places: 2, perKey: 1 };
+const LIMITS = { slots: 2, perKey: 1 };
 
 export interface ImportActivityDependencies {
   config: Config;

@@ -13,7 +13,7 @@ import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 /** Number of mails that one process scans concurrently. By default, clamd scans ten files at a time. */
-const LIMITS = { places: 8, perKey: 4 };
+const LIMITS = { slots: 8, perKey: 4 };
 
 export interface InboxActivityDependencies {
   config: Pick<Config, 'CARILLON_HOME' | 'CLAMD_URL' | 'SUPPRESS_PLUS_ADDRESSES'>;

@@ -11,7 +11,7 @@ const HEARTBEAT_MS = 5_000;
  *   at once
  * @param stopping aborted when the process is about to stop
  */
-export function createTurns(limits: Pick<GateOptions, 'places' | 'perKey'>, stopping: AbortSignal) {
+export function createTurns(limits: Pick<GateOptions, 'slots' | 'perKey'>, stopping: AbortSignal) {
   const gate = new FairGate<number | null>(limits);
   return <T>(accountId: number | null, work: (attendance: Attendance) => Promise<T>): Promise<T> =>
     attended({ heartbeatMs: HEARTBEAT_MS, stopping }, (attendance) =>

@@ -7,7 +7,7 @@ import { presentTime } from './present-time.ts';
 import { accountOf, createTurns } from './turns.ts';
 
 /** Number of operations that one process works on concurrently. They mostly wait for other servers. */
-const LIMITS = { places: 32, perKey: 8 };
+const LIMITS = { slots: 32, perKey: 8 };
 
 export interface ValidationActivityDependencies {
   database: Database;

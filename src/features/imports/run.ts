@@ -32,7 +32,7 @@ import {
   storeLayout,
   timezoneOf,
 } from './model.ts';
-import { beginImport, wakeWaiting } from './places.ts';
+import { beginImport, wakeWaiting } from './running-slots.ts';
 import { processedRows } from './presenter.ts';
 import { reasonOfFile } from './suppressions/reason.ts';
 import { chunkRows, readChunks } from './read-chunks.ts';

@@ -25,7 +25,7 @@ import {
   type ListedImport,
   storedBytes,
 } from './model.ts';
-import { wakeWaiting } from './places.ts';
+import { wakeWaiting } from './running-slots.ts';
 import { leftOutOf, presentImport } from './presenter.ts';
 import { type CreateImportBody, ERROR_DAYS, type Import, type ListImportsQuery } from './schema.ts';
 import { importStart, importWake } from './workflow.ts';

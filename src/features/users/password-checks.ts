@@ -43,7 +43,7 @@ export interface PasswordChecks {
 /** Limits how many passwords a process checks and hashes at once. */
 export function createPasswordChecks(): PasswordChecks {
   const gate = new FairGate<string>({
-    places: AT_ONCE,
+    slots: AT_ONCE,
     perKey: AT_ONCE,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,

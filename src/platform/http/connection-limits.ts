@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { clientNetwork, createClientAddress, createProxyCheck } from '../auth/client-address.ts';
-import { createConnectionPlaces } from '../processes/connection-places.ts';
+import { createConnectionSlots } from '../processes/connection-slots.ts';
 
 export interface ConnectionLimitOptions {
   /** Maximum number of connections of the process. */
@@ -31,7 +31,7 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
   const { max, maxPerAddress, proxies, report } = options;
   const isProxy = createProxyCheck(proxies);
   const peerAddress = createClientAddress([]);
-  const places = createConnectionPlaces<Socket>({
+  const slots = createConnectionSlots<Socket>({
     max,
     maxPerNetwork: maxPerAddress,
     close: (socket) => socket.destroy(),
@@ -41,11 +41,11 @@ export function createConnectionLimits(options: ConnectionLimitOptions): Connect
     admit(socket) {
       const address = peerAddress({ headers: {}, socket });
       const network = address !== null && isProxy(address) ? null : clientNetwork(address);
-      if (!places.admit(socket, network)) return false;
-      socket.once('close', () => places.forget(socket));
+      if (!slots.admit(socket, network)) return false;
+      socket.once('close', () => slots.forget(socket));
       return true;
     },
-    begin: (socket) => places.begin(socket),
-    end: (socket) => places.end(socket),
+    begin: (socket) => slots.begin(socket),
+    end: (socket) => slots.end(socket),
   };
 }

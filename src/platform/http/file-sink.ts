@@ -33,7 +33,7 @@ export interface FileSinkOptions {
 
 export function createFileSink({ store, kind, maxAtOnce, admit }: FileSinkOptions): FileSink {
   const gate = new FairGate({
-    places: Infinity,
+    slots: Infinity,
     perKey: maxAtOnce,
     maxWaiting: 0,
     refusal: () => tooMany(`an account sends at most ${maxAtOnce} files at once`, RETRY_SECONDS),

@@ -16,15 +16,15 @@ const SLICE_BYTES = 4 * 1024 * 1024;
 /** Number of bytes that a client has to read within {@link STALL_MS}. */
 const PIECE_BYTES = 256 * 1024;
 const STALL_MS = 30_000;
-/** Minimum speed at which a client must read a page, after the leeway. Slow clients must not occupy all places. */
+/** Minimum speed at which a client must read a page, after the leeway. Slow clients must not occupy all slots. */
 const MIN_BYTES_PER_SECOND = 64 * 1024;
 const LEEWAY_MS = 60_000;
 
 /** A smaller page needs no place. */
 const SMALL_PAGE_BYTES = 256 * 1024;
 /** Limits on concurrent responses, of the process and of an account. Each keeps a slice in memory until it is read. */
-const PAGES_OF_ONE_SLICE = { places: 32, perKey: 4, maxWaiting: 16 };
-const PAGES_OF_MANY_SLICES = { places: 8, perKey: 2, maxWaiting: 4 };
+const PAGES_OF_ONE_SLICE = { slots: 32, perKey: 4, maxWaiting: 16 };
+const PAGES_OF_MANY_SLICES = { slots: 8, perKey: 2, maxWaiting: 4 };
 const WAIT_MS = 10_000;
 const RETRY_SECONDS = 5;
 

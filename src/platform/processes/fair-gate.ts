@@ -1,12 +1,12 @@
 /**
- * Bounds how much work of one kind a process does at once, and divides the places fairly between keys, such as accounts:
+ * Bounds how much work of one kind a process does at once, and divides the slots fairly between keys, such as accounts:
  * work of one key, however much and however slow, does not hold up the others.
  */
 
 export interface GateOptions {
   /** Maximum number of running tasks. */
-  places: number;
-  /** Maximum number of running tasks of one key. If it is less than `places`, one key alone cannot fill the gate. */
+  slots: number;
+  /** Maximum number of running tasks of one key. If it is less than `slots`, one key alone cannot fill the gate. */
   perKey: number;
   /** Maximum number of waiting tasks of one key; unlimited by default. */
   maxWaiting?: number;
@@ -31,11 +31,11 @@ interface Line {
 }
 
 function refused(): Error {
-  return new Error('too much work waits for a place');
+  return new Error('too much work waits for a slot');
 }
 
 /**
- * A free place goes to the key with the fewest running tasks; among equals, to the key that was served longest ago;
+ * A free slot goes to the key with the fewest running tasks; among equals, to the key that was served longest ago;
  * within a key, to the task that came first.
  */
 export class FairGate<Key = number> {
@@ -49,7 +49,7 @@ export class FairGate<Key = number> {
   }
 
   /**
-   * Runs the task as soon as its key has a place.
+   * Runs the task as soon as its key has a slot.
    * @throws the refusal; the reason of the signal; any error of the task
    */
   async run<T>(key: Key, work: () => Promise<T>, options: WaitOptions = {}): Promise<T> {
@@ -63,8 +63,8 @@ export class FairGate<Key = number> {
   }
 
   /**
-   * Waits for a place, for a task that ends elsewhere.
-   * @returns a function that gives the place back; call it once
+   * Waits for a slot, for a task that ends elsewhere.
+   * @returns a function that gives the slot back; call it once
    * @throws the refusal; the reason of the signal
    */
   async enter(key: Key, options: WaitOptions = {}): Promise<() => void> {
@@ -81,10 +81,10 @@ export class FairGate<Key = number> {
 
   /** @param running number of running tasks of the key */
   #isFull(running: number): boolean {
-    return this.#running >= this.#options.places || running >= this.#options.perKey;
+    return this.#running >= this.#options.slots || running >= this.#options.perKey;
   }
 
-  /** Takes a place. @returns null if one was free, otherwise a promise of one */
+  /** Takes a slot. @returns null if one was free, otherwise a promise of one */
   #claim(key: Key, options: WaitOptions): Promise<void> | null {
     const { maxWaiting = Infinity, refusal = refused } = { ...this.#options, ...options };
     options.signal?.throwIfAborted();
@@ -136,12 +136,12 @@ export class FairGate<Key = number> {
     line.running -= 1;
     this.#running -= 1;
     this.#forgetIfIdle(key, line);
-    // No waiting task could begin before, so one free place lets at most one begin.
+    // No waiting task could begin before, so one free slot lets at most one begin.
     const [begin] = this.#next()?.waiting ?? [];
     begin?.();
   }
 
-  /** The line that a free place goes to. @returns null if no task may begin */
+  /** The line that a free slot goes to. @returns null if no task may begin */
   #next(): Line | null {
     let next: Line | null = null;
     for (const line of this.#lines.values()) {

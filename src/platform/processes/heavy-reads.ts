@@ -78,7 +78,7 @@ export function openHeavyReads(
     workMemoryMb: WORK_MEMORY_MB,
   });
   const gate = new FairGate({
-    places: CONNECTIONS,
+    slots: CONNECTIONS,
     perKey: PER_ACCOUNT,
     maxWaiting: MAX_WAITING_PER_ACCOUNT,
     waitMs: WAIT_MS,

@@ -1,4 +1,4 @@
-// A gate bounds what runs at once, shares its places fairly, and neither loses nor leaks a place.
+// A gate bounds what runs at once, shares its slots fairly, and neither loses nor leaks a slot.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { FairGate, type GateOptions } from '../../../src/platform/processes/fair-gate.ts';
@@ -43,9 +43,9 @@ describe('a gate', () => {
   });
 });
 
-describe('a free place', () => {
+describe('a free slot', () => {
   it('goes to the key with the fewest, and among equals to the one served longest ago', async () => {
-    const { begun, start, end } = stage({ places: 4, perKey: 3 });
+    const { begun, start, end } = stage({ slots: 4, perKey: 3 });
     const all = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'].map((name) => start(name));
     expect(begun).toEqual(['a1', 'a2', 'a3', 'b1']);
     for (let n = 0; n < all.length; n += 1) await end(begun[n] ?? '');
@@ -54,16 +54,16 @@ describe('a free place', () => {
   });
 
   it('goes in turn to keys with the same number, even if all work of one came before that of the other', async () => {
-    const { begun, start, end } = stage({ places: 1, perKey: 1 });
+    const { begun, start, end } = stage({ slots: 1, perKey: 1 });
     const all = ['c1', 'a1', 'a2', 'a3', 'b1', 'b2'].map((name) => start(name));
     for (let n = 0; n < all.length; n += 1) await end(begun[n] ?? '');
     expect(begun).toEqual(['c1', 'a1', 'b1', 'a2', 'b2', 'a3']);
   });
 });
 
-describe('a place that is entered', () => {
+describe('a slot that is entered', () => {
   it('is taken until it is given back', async () => {
-    const { gate, begun, start } = stage({ places: 1, perKey: 1, maxWaiting: 1 });
+    const { gate, begun, start } = stage({ slots: 1, perKey: 1, maxWaiting: 1 });
     const leave = await gate.enter('a');
     void start('a1');
     expect([begun, gate.stateOf('a')]).toEqual([[], { running: 1, waiting: 1, isFull: true }]);
@@ -74,8 +74,8 @@ describe('a place that is entered', () => {
   });
 });
 
-it('does not begin work whose signal is aborted, even if there is a place', async () => {
-  const { begun, start } = stage({ places: 1, perKey: 1 });
+it('does not begin work whose signal is aborted, even if there is a slot', async () => {
+  const { begun, start } = stage({ slots: 1, perKey: 1 });
   await expect(start('a1', AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
   expect(begun).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { jest } from '@jest/globals';
 import fc from 'fast-check';
 
 export interface Limits {
-  places: number;
+  slots: number;
   perKey: number;
   maxWaiting: number;
   waitMs: number;
@@ -43,7 +43,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('pass'), ms: fc.integer({ min: 1, max: 60 }) }) },
 );
 export const limits: fc.Arbitrary<Limits> = fc.record({
-  places: fc.integer({ min: 1, max: 5 }),
+  slots: fc.integer({ min: 1, max: 5 }),
   perKey: fc.integer({ min: 1, max: 4 }),
   maxWaiting: fc.integer({ min: 0, max: 4 }),
   waitMs: fc.constant(100),
@@ -90,9 +90,9 @@ export class GateModel {
   async finish(): Promise<void> {
     while (this.#in('running').length > 0) await this.do({ do: 'end', nth: 0, fails: false });
     if (this.#in('waiting').length > 0) this.problems.push('work waits although nothing runs');
-    for (let n = 0; n < this.#limits.places; n += 1)
+    for (let n = 0; n < this.#limits.slots; n += 1)
       await this.do({ do: 'start', key: 100 + n, throws: false });
-    if (this.#in('running').length !== this.#limits.places) this.problems.push('a place is lost');
+    if (this.#in('running').length !== this.#limits.slots) this.problems.push('a slot is lost');
     while (this.#in('running').length > 0) await this.do({ do: 'end', nth: 0, fails: false });
     if (jest.getTimerCount() > 0) this.problems.push('a timer is left');
     const listening = this.#jobs.some(({ abort }) => getEventListeners(abort.signal, 'abort').length > 0);
@@ -109,8 +109,8 @@ export class GateModel {
   }
 
   #isFree(ofKey: number): boolean {
-    const { places, perKey } = this.#limits;
-    return this.#in('running').length < places && this.#in('running', ofKey).length < perKey;
+    const { slots, perKey } = this.#limits;
+    return this.#in('running').length < slots && this.#in('running', ofKey).length < perKey;
   }
 
   #start(ofKey: number, throws: boolean): void {
@@ -135,7 +135,7 @@ export class GateModel {
       .run(job, () => this.#run(ofKey, () => this.#begin(job), abort.signal))
       .catch((error: unknown) => (error as Error).message)
       .then((got) => (job.got = got));
-    if (mustBegin && job.state === 'waiting') this.problems.push('a free place is not taken at once');
+    if (mustBegin && job.state === 'waiting') this.problems.push('a free slot is not taken at once');
   }
 
   #begin(job: Job): Promise<string> {
@@ -196,7 +196,7 @@ export class GateModel {
   async #settle(): Promise<void> {
     await new Promise(setImmediate);
     if (this.#order.some((each) => this.#in('waiting', each).length > 0 && this.#isFree(each))) {
-      this.problems.push('work waits although a place is free');
+      this.problems.push('work waits although a slot is free');
     }
     for (const { expected, got } of this.#jobs) {
       if (expected !== got) this.problems.push(`the caller gets ${String(got)} and not ${String(expected)}`);

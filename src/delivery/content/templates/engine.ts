@@ -142,7 +142,7 @@ function openThreads({
     limitMs: () => renderMs,
   });
   const limits = {
-    places: threads,
+    slots: threads,
     perKey: Math.max(1, threads - 1),
     maxWaiting,
     waitMs,

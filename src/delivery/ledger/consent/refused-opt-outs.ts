@@ -41,7 +41,7 @@ export function createOptOutRecording(
   record: (refused: Omit<RefusedMessage, 'to'> & { key: string }) => Promise<void>,
   log: Logger,
 ): OptOutRecording {
-  const gate = new FairGate({ places: MAX_AT_ONCE, perKey: 1 });
+  const gate = new FairGate({ slots: MAX_AT_ONCE, perKey: 1 });
   const recordings = new Set<Promise<void>>();
   let waiting = 0;
 

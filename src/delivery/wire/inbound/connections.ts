@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { createConnectionPlaces } from '../../../platform/processes/connection-places.ts';
+import { createConnectionSlots } from '../../../platform/processes/connection-slots.ts';
 
 /** An open connection. */
 export interface MailConnection {
@@ -84,7 +84,7 @@ class Watched {
 
 export function createConnectionLimits(max: MaxConnections): ConnectionLimits {
   const open = new Map<string, Watched>();
-  const places = createConnectionPlaces<string>({
+  const slots = createConnectionSlots<string>({
     max: max.total,
     maxPerNetwork: max.perNetwork,
     close: (id) => open.get(id)?.connection.close(),
@@ -93,22 +93,22 @@ export function createConnectionLimits(max: MaxConnections): ConnectionLimits {
   return {
     admit(connection) {
       const { id, remoteAddress } = connection;
-      if (!places.admit(id, networkOf(remoteAddress))) return false;
+      if (!slots.admit(id, networkOf(remoteAddress))) return false;
       open.set(id, new Watched(connection, max));
       return true;
     },
     dataBegan(id) {
       open.get(id)?.dataBegan();
-      places.begin(id);
+      slots.begin(id);
     },
     dataEnded(id) {
       open.get(id)?.awaitData();
-      places.end(id);
+      slots.end(id);
     },
     closed(id) {
       open.get(id)?.closed();
       open.delete(id);
-      places.forget(id);
+      slots.forget(id);
     },
   };
 }

@@ -37,7 +37,7 @@ export function openEvaluations(
     poolMax: CONNECTIONS,
     applicationName: 'carillon audiences',
   });
-  const gate = new FairGate({ places: CONNECTIONS, perKey: 1 });
+  const gate = new FairGate({ slots: CONNECTIONS, perKey: 1 });
   return {
     run: (accountId, work, signal) =>
       gate.run(accountId, () => inTransaction(database.pool, work), { signal }),

@@ -27,7 +27,7 @@ export interface AdvanceTurns {
 
 /** @param now in milliseconds; the clock of the process by default */
 export function createAdvanceTurns(now: () => number = () => performance.now()): AdvanceTurns {
-  const gate = new FairGate({ places: MAX_RUNNING, perKey: MAX_OF_ACCOUNT });
+  const gate = new FairGate({ slots: MAX_RUNNING, perKey: MAX_OF_ACCOUNT });
   const spacing = createRetrySpacing<number>({
     atOnce: MAX_OF_ACCOUNT,
     minWaitMs: MIN_WAIT_MS,

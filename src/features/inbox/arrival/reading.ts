@@ -46,14 +46,14 @@ export async function readMail(
   }
 }
 
-/** Mails that wait to be read, and those that are being read. The places go to the accounts in turn. */
+/** Mails that wait to be read, and those that are being read. The slots go to the accounts in turn. */
 class Line {
   readonly #waiting = new Set<ClaimedMail>();
   readonly #gate: FairGate;
   readonly #work: (mail: ClaimedMail) => Promise<void>;
 
-  constructor(places: number, perAccount: number, work: (mail: ClaimedMail) => Promise<void>) {
-    this.#gate = new FairGate({ places, perKey: perAccount });
+  constructor(slots: number, perAccount: number, work: (mail: ClaimedMail) => Promise<void>) {
+    this.#gate = new FairGate({ slots, perKey: perAccount });
     this.#work = work;
   }
 

@@ -70,8 +70,8 @@ export function createMailJobs(options: MailJobsOptions): MailJobs {
     limitMs: ({ mail }) => limitMs + Math.ceil(mail.size / MEGABYTE) * STORAGE_MS_PER_MB,
   });
   // The threads go to the accounts in turn, however long the mails of one take.
-  const turns = new FairGate({ places: threads, perKey: threads });
-  const bigMails = new FairGate({ places: 1, perKey: 1 });
+  const turns = new FairGate({ slots: threads, perKey: threads });
+  const bigMails = new FairGate({ slots: 1, perKey: 1 });
 
   async function runNow(job: ReadJob): Promise<Exclude<ReadReply, { failed: string }>> {
     const reply = await turns

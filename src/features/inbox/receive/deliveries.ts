@@ -115,7 +115,7 @@ function answerTo(error: unknown): unknown {
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, mailDomain, keys, inboxes, rates } = deps;
   const arriving = new FairGate<string>({
-    places: Number.POSITIVE_INFINITY,
+    slots: Number.POSITIVE_INFINITY,
     perKey: MAX_ARRIVING,
     maxWaiting: 0,
     refusal: () => tooMany(`at most ${MAX_ARRIVING} mails of an account arrive at once`, RETRY_SECONDS),

@@ -8,7 +8,7 @@ import { FairGate } from '../../../platform/processes/fair-gate.ts';
 const DOMAIN_TIMEOUT_MS = 5_000;
 /** Maximum number of domains being looked up at the same time, for all accounts together. */
 const MAX_IN_FLIGHT = 100;
-/** The same for one account, so that others always find free places. */
+/** The same for one account, so that others always find free slots. */
 const MAX_IN_FLIGHT_PER_ACCOUNT = 80;
 /** After this many names without an answer, an operation asks for no others under the same registrable domain. */
 const MAX_UNANSWERED_PER_ZONE = 5;
@@ -174,7 +174,7 @@ function createSharedLookups(
 export function createDomainLookups(deps: LookupDeps): DomainLookups {
   const { now, domainTimeoutMs = DOMAIN_TIMEOUT_MS } = deps;
   const memory = createMemory(now);
-  const gate = new FairGate<string>({ places: MAX_IN_FLIGHT, perKey: MAX_IN_FLIGHT_PER_ACCOUNT });
+  const gate = new FairGate<string>({ slots: MAX_IN_FLIGHT, perKey: MAX_IN_FLIGHT_PER_ACCOUNT });
   const addressesOf = createHostLookups(memory, deps, domainTimeoutMs);
   const share = createSharedLookups(memory, deps, addressesOf, domainTimeoutMs);
 

@@ -133,7 +133,7 @@ class Prober implements MailboxProbe {
   readonly #deps: Required<ProbeDeps>;
   readonly #queues = new Map<string, HostQueue>();
   readonly #queueOfHost = new Map<string, HostQueue>();
-  readonly #sessions = new FairGate<string>({ places: MAX_SESSIONS, perKey: MAX_SESSIONS_PER_ACCOUNT });
+  readonly #sessions = new FairGate<string>({ slots: MAX_SESSIONS, perKey: MAX_SESSIONS_PER_ACCOUNT });
   readonly #spacing: Spacing;
   readonly #patience: Patience;
   /** By domain. */

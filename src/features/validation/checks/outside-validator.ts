@@ -38,7 +38,7 @@ const PAUSE_MS = 60_000;
  * row.
  */
 export function useOutsideService(service: OutsideService, now: () => number): OutsideValidator {
-  const gate = new FairGate<string>({ places: MAX_REQUESTS, perKey: MAX_REQUESTS_PER_ACCOUNT });
+  const gate = new FairGate<string>({ slots: MAX_REQUESTS, perKey: MAX_REQUESTS_PER_ACCOUNT });
   let failures = 0;
   let pausedUntil = 0;
   return {

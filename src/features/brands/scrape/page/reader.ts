@@ -54,7 +54,7 @@ const MAX_HEAP_MB = 256;
 export function createPageReaders(options: PageReaderOptions = {}): PageReaders {
   const { threads = THREADS, limitMs = LIMIT_MS, maxHeapMb = MAX_HEAP_MB } = options;
   const entry = options.entry ?? new URL('./page-thread.ts', import.meta.url);
-  const gate = new FairGate({ places: threads, perKey: Math.max(1, threads - 1) });
+  const gate = new FairGate({ slots: threads, perKey: Math.max(1, threads - 1) });
   let pool: ThreadPool<ThreadJob, ThreadReply> | null = null;
   let users = 0;
 

@@ -44,7 +44,7 @@ export function createHtmlSanitizer(): HtmlSanitizer {
     maxHeapMb: MAX_HEAP_MB,
   });
   const gate = new FairGate({
-    places: THREADS,
+    slots: THREADS,
     perKey: PER_ACCOUNT,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,

@@ -1,7 +1,7 @@
 /** Refusals are reported at most once in this time. */
 const REPORT_INTERVAL_MS = 30_000;
 
-export interface ConnectionPlacesOptions<Connection> {
+export interface ConnectionSlotsOptions<Connection> {
   /** Maximum number of connections of the server. */
   max: number;
   /** Maximum number of connections of one network. */
@@ -13,7 +13,7 @@ export interface ConnectionPlacesOptions<Connection> {
 }
 
 /** Limits the number of connections of a server, in total and for each network. */
-export interface ConnectionPlaces<Connection> {
+export interface ConnectionSlots<Connection> {
   /**
    * Admits a connection, which counts as idle. If there are too many, first closes the connection that has been idle
    * longest, of its network or of all, for which a client must be prepared at any time.
@@ -78,9 +78,9 @@ class OpenConnections<Connection> {
   }
 }
 
-export function createConnectionPlaces<Connection>(
-  options: ConnectionPlacesOptions<Connection>,
-): ConnectionPlaces<Connection> {
+export function createConnectionSlots<Connection>(
+  options: ConnectionSlotsOptions<Connection>,
+): ConnectionSlots<Connection> {
   const { max, maxPerNetwork, close, report } = options;
   const open = new OpenConnections<Connection>();
   let reportedAtMs = -Infinity;

@@ -8,7 +8,7 @@ import { importWake, type RunningImport } from './workflow.ts';
 const MAX_RUNNING = 2;
 
 /**
- * Begins an import unless it has to wait: too many of the account's imports run, or older ones wait for the free places.
+ * Begins an import unless it has to wait: too many of the account's imports run, or older ones wait for the free slots.
  * @returns whether it may run
  */
 export async function beginImport(
@@ -29,7 +29,7 @@ export async function beginImport(
 }
 
 /**
- * Wakes the imports of the account that have waited longest, because an import ends. Otherwise they look for its place
+ * Wakes the imports of the account that have waited longest, because an import ends. Otherwise they look for its slot
  * only every 15 seconds. Wake `outbox` after the commit.
  */
 export async function wakeWaiting(trx: Queryable, accountId: number): Promise<void> {
