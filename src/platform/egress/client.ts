@@ -3,7 +3,7 @@ import type { Resolver } from '../dns/resolver.ts';
 import { createAddressPolicy } from './addresses.ts';
 import { createConnections, type Connections } from './connections.ts';
 import { exchangeOver, type EgressResult, type Exchange } from './exchange.ts';
-import { createPins, type Pin, type Pins } from './pins.ts';
+import { createCheckedHosts, type CheckedHost, type CheckedHosts } from './checked-hosts.ts';
 import { problem, type EgressProblem, type RefusalReason } from './problem.ts';
 import { readTarget, type Target } from './target.ts';
 
@@ -31,7 +31,7 @@ export interface EgressOptions {
   /** Certificates (PEM) to trust instead of the system's, for tests. */
   ca?: string[];
   /** How long the addresses of a name are used without another look-up; 5 s by default. */
-  pinMs?: number;
+  checkedMs?: number;
 }
 
 export interface EgressRequest {
@@ -68,7 +68,7 @@ export interface Egress {
 }
 
 interface Parts {
-  pins: Pins;
+  hosts: CheckedHosts;
   connections: Connections;
   userAgent: string;
   targets: LRUCache<string, Target>;
@@ -83,11 +83,11 @@ function targetOf(parts: Parts, url: string): Target | EgressProblem {
   return target;
 }
 
-function pinFor(
+function checkedHostFor(
   target: Target,
-  verdict: Pin | EgressProblem<RefusalReason>,
+  verdict: CheckedHost | EgressProblem<RefusalReason>,
   web: boolean,
-): Pin | EgressProblem<RefusalReason> {
+): CheckedHost | EgressProblem<RefusalReason> {
   if ('reason' in verdict || verdict.allowed) return verdict;
   if (web) return target.hasWebPort ? verdict : problem('port');
   return target.protocol === 'http:' ? problem('scheme') : verdict;
@@ -100,12 +100,12 @@ function pinFor(
 async function exchange(
   { connections }: Parts,
   target: Target,
-  pin: Pin,
+  checked: CheckedHost,
   request: Exchange & { repeatable: boolean },
 ): Promise<EgressResult> {
-  const { result, stale } = await exchangeOver(connections.poolFor(target, pin), target, request);
+  const { result, stale } = await exchangeOver(connections.poolFor(target, checked), target, request);
   if (!stale || !request.repeatable) return result;
-  const connection = connections.open(target, pin);
+  const connection = connections.open(target, checked);
   try {
     return (await exchangeOver(connection, target, request)).result;
   } finally {
@@ -125,14 +125,14 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
   });
   const target = targetOf(parts, request.url);
   if ('reason' in target) return fail(target);
-  const pin = pinFor(
+  const checked = checkedHostFor(
     target,
-    parts.pins.recall(target.host) ?? (await parts.pins.resolve(target.host, timeoutMs)),
+    parts.hosts.recall(target.host) ?? (await parts.hosts.resolve(target.host, timeoutMs)),
     request.web ?? false,
   );
-  if ('reason' in pin) return fail(pin);
+  if ('reason' in checked) return fail(checked);
   if (request.signal?.aborted) return fail(problem('canceled'));
-  return exchange(parts, target, pin, {
+  return exchange(parts, target, checked, {
     method: request.method,
     headers: { 'user-agent': parts.userAgent, ...request.headers },
     body: request.body ?? null,
@@ -148,7 +148,7 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allow);
   const parts: Parts = {
-    pins: createPins(options.resolver, policy, options.pinMs),
+    hosts: createCheckedHosts(options.resolver, policy, options.checkedMs),
     connections: createConnections(policy, options.ca),
     userAgent: options.userAgent,
     targets: new LRUCache({ max: MAX_TARGETS }),
@@ -157,8 +157,8 @@ export function createEgress(options: EgressOptions): Egress {
     async checkUrl(url, { web = false } = {}) {
       const target = readTarget(url);
       if ('reason' in target) return target;
-      const pin = pinFor(target, await parts.pins.resolve(target.host, DEFAULT_TIMEOUT_MS), web);
-      return 'reason' in pin ? pin : { ok: true };
+      const checked = checkedHostFor(target, await parts.hosts.resolve(target.host, DEFAULT_TIMEOUT_MS), web);
+      return 'reason' in checked ? checked : { ok: true };
     },
     request: (request) => (request.maxRedirects ? followRedirects(parts, request) : send(parts, request)),
     close: () => parts.connections.close(),

@@ -1,7 +1,7 @@
 import { buildConnector, Client, Pool, type Dispatcher } from 'undici';
 import type { AddressPolicy } from './addresses.ts';
 import { mendAnswers } from './answer-heads.ts';
-import type { Pin } from './pins.ts';
+import type { CheckedHost } from './checked-hosts.ts';
 import { BlockedConnection } from './problem.ts';
 import type { Target } from './target.ts';
 
@@ -47,9 +47,9 @@ class CountingClient extends Client {
 
 /** Pooled connections: one pool for each origin and its resolved addresses. */
 export interface Connections {
-  poolFor(target: Target, pin: Pin): Pool;
+  poolFor(target: Target, checked: CheckedHost): Pool;
   /** Opens a new connection, which the caller closes. */
-  open(target: Target, pin: Pin): Client;
+  open(target: Target, checked: CheckedHost): Client;
   close(): Promise<void>;
 }
 
@@ -59,13 +59,13 @@ interface Entry {
 }
 
 /** Connects to the pinned addresses, one after the other until one accepts. It never looks up a name. */
-function createPinnedConnect(
+function createCheckedConnect(
   target: Target,
-  pin: Pin,
+  checked: CheckedHost,
   policy: AddressPolicy,
   ca: string[] | undefined,
 ): Connect {
-  const timeout = pin.addresses.length > 1 ? ADDRESS_TIMEOUT_MS : CONNECT_TIMEOUT_MS;
+  const timeout = checked.addresses.length > 1 ? ADDRESS_TIMEOUT_MS : CONNECT_TIMEOUT_MS;
   const connect = buildConnector({ timeout, allowH2: false, ...(ca ? { ca } : {}) });
   const guarded =
     (callback: ConnectCallback): ConnectCallback =>
@@ -81,10 +81,10 @@ function createPinnedConnect(
     };
   return (options, callback) => {
     const tryFrom = (index: number): void => {
-      const address = pin.addresses[index];
+      const address = checked.addresses[index];
       if (address === undefined) return callback(new BlockedConnection(), null);
       const done: ConnectCallback = (...[error, socket]) => {
-        if (error && index + 1 < pin.addresses.length) return tryFrom(index + 1);
+        if (error && index + 1 < checked.addresses.length) return tryFrom(index + 1);
         if (error) callback(error, null);
         else callback(null, socket);
       };
@@ -125,19 +125,19 @@ export function createConnections(policy: AddressPolicy, ca: string[] | undefine
     }
   }, SWEEP_MS).unref();
   return {
-    poolFor(target, pin) {
+    poolFor(target, checked) {
       // Name servers rotate the order of the addresses.
-      const key = `${target.origin}|${pin.addresses.toSorted().join()}`;
+      const key = `${target.origin}|${checked.addresses.toSorted().join()}`;
       const entry = pools.get(key) ?? {
-        pool: createPool(target, createPinnedConnect(target, pin, policy, ca)),
+        pool: createPool(target, createCheckedConnect(target, checked, policy, ca)),
         usedAt: 0,
       };
       entry.usedAt = performance.now();
       pools.set(key, entry);
       return entry.pool;
     },
-    open(target, pin) {
-      const connect = createPinnedConnect(target, pin, policy, ca);
+    open(target, checked) {
+      const connect = createCheckedConnect(target, checked, policy, ca);
       return new Client(target.origin, { ...clientOptions, connect });
     },
     async close() {

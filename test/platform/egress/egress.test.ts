@@ -133,7 +133,7 @@ describe('name resolution', () => {
   });
 
   it('blocks a name that becomes private after it was checked', async () => {
-    const egress = egressWith({ ...strict, pinMs: 0 });
+    const egress = egressWith({ ...strict, checkedMs: 0 });
     dns.zone = { 'turning.test': { A: ['93.184.216.34'] } };
     expect(await egress.checkUrl('https://turning.test/')).toEqual({ ok: true });
     dns.zone = { 'turning.test': { A: ['127.0.0.1'] } };
@@ -142,7 +142,7 @@ describe('name resolution', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  it('keeps the addresses of a name for the time of the pin', async () => {
+  it('keeps the addresses of a name for the time of the checked', async () => {
     const egress = egressWith();
     await egress.request({ url: receiver.url(), method: 'POST' });
     dns.zone = { 'receiver.test': { A: ['127.0.0.2'] } };
@@ -167,7 +167,7 @@ describe('name resolution', () => {
 });
 
 describe('a connection', () => {
-  it('is refused if its remote address may not be reached, even if the pin contains it', async () => {
+  it('is refused if its remote address may not be reached, even if the checked contains it', async () => {
     const target = readTarget(receiver.url());
     if ('reason' in target) throw new Error(target.message);
     const connections = createConnections(createAddressPolicy([]), [testCa]);

@@ -4,24 +4,24 @@ import type { AddressPolicy } from './addresses.ts';
 import { problem, type EgressProblem, type RefusalReason } from './problem.ts';
 
 const FRESH_MS = 5_000;
-const MAX_PINS = 10_000;
+const MAX_HOSTS = 10_000;
 const MAX_ADDRESSES = 4;
 
 /** The addresses of a host, all of which may be reached. Connections are made only to these. */
-export interface Pin {
+export interface CheckedHost {
   addresses: string[];
   /** Whether EGRESS_ALLOW contains all of them, so that plain HTTP is allowed. */
   allowed: boolean;
 }
 
-type Verdict = Pin | EgressProblem<RefusalReason>;
+type Verdict = CheckedHost | EgressProblem<RefusalReason>;
 
 interface Entry {
   verdict: Verdict;
   freshUntil: number;
 }
 
-export interface Pins {
+export interface CheckedHosts {
   /** @returns the verdict of a look-up in the last 5 s; null if there was none */
   recall(host: string): Verdict | null;
   /** Looks up the host. Calls for the same host share a running look-up. */
@@ -46,8 +46,12 @@ async function judgeHost(
 }
 
 /** Looks names up, judges all their addresses, and remembers the verdict for a few seconds. */
-export function createPins(resolver: Resolver, policy: AddressPolicy, freshMs: number = FRESH_MS): Pins {
-  const known = new LRUCache<string, Entry>({ max: MAX_PINS });
+export function createCheckedHosts(
+  resolver: Resolver,
+  policy: AddressPolicy,
+  freshMs: number = FRESH_MS,
+): CheckedHosts {
+  const known = new LRUCache<string, Entry>({ max: MAX_HOSTS });
   const running = new Map<string, Promise<Verdict>>();
 
   const lookUp = async (host: string, timeoutMs: number): Promise<Verdict> => {
