@@ -1,6 +1,6 @@
 // The dialog that sends a campaign names its audience and its sender in words.
 import { expect, it } from '@jest/globals';
-import { audienceText, senderText } from '../../console/src/pages/campaigns/desk/audience-text.ts';
+import { audienceText, senderText } from '../../console/src/pages/campaigns/editor/audience-text.ts';
 
 const names = {
   lists: [

@@ -84,7 +84,7 @@ async function closeWhileLoading(): Promise<void> {
 
 describe('a campaign at the console', () => {
   it(
-    'is written at its desk, previewed, sent, and followed until all 100 recipients are done with',
+    'is written at its editor, previewed, sent, and followed until all 100 recipients are done with',
     async () => {
       await page.getByText('No campaigns here').waitFor();
       await newCampaign('By email');
@@ -211,7 +211,7 @@ describe('a campaign at the console', () => {
     expect(body.status).toBe('draft');
   });
 
-  it('is for a segment that is made at its desk, at a pace and in variants', async () => {
+  it('is for a segment that is made at its editor, at a pace and in variants', async () => {
     const { id } = await post('/campaigns', {
       name: 'Variants',
       template_attributes: { subject: 'Hi', body: '<p>Hello</p>' },

@@ -86,7 +86,7 @@ describe('shown as JSON is', () => {
     ['an array of different types', filter('data.a', 'in', [1, 'b'])],
     ['an object as a value', filter('data.a', 'eq', { b: 1 })],
     ['a time without its zone', filter('created_at', 'gt', 'yesterday')],
-    ['an unknown field of a deed', filter('event.x', 'did', { at_least: 2, on: 'mondays' })],
+    ['an unknown field of a activity', filter('event.x', 'did', { at_least: 2, on: 'mondays' })],
     ['a campaign of an event', filter('event.x', 'did', { campaign_id: 42 })],
     ['a step and a campaign', filter('email_opened', 'did', { campaign_id: 42, step: 3 })],
     ['an unknown status', filter('email_verdict', 'eq', 'splendid')],

@@ -1,7 +1,7 @@
 // A segment that is not created yet is kept as it was typed, and is not created before it selects what its user means.
 import { expect, it } from '@jest/globals';
 import { readKept, whyNotYet } from '../../console/src/pages/segments/new-segment.ts';
-import { MemoryStorage } from './drafts/desk.ts';
+import { MemoryStorage } from './drafts/stage.ts';
 
 const filter = { name: 'country_code', predicate: 'eq' as const, value: 'DE' };
 

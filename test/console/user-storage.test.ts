@@ -1,7 +1,7 @@
 // What a browser keeps for a user is theirs alone, and goes when they sign out.
 import { beforeEach, expect, it } from '@jest/globals';
 import { forgetUsers, keepForUser, userKey } from '../../console/src/shell/user-storage.ts';
-import { MemoryStorage } from './drafts/desk.ts';
+import { MemoryStorage } from './drafts/stage.ts';
 
 class FullStorage extends MemoryStorage {
   override setItem(): never {

@@ -47,7 +47,7 @@ const NAMES: Record<string, string> = {
 };
 
 /** What a contact did, or lists and segments that it is in. */
-const DEEDS: Partial<Record<Predicate, string>> = { did: 'did', did_not: 'did not' };
+const ACTIVITY: Partial<Record<Predicate, string>> = { did: 'did', did_not: 'did not' };
 const IN: Partial<Record<Predicate, string>> = {
   eq: 'is in',
   not_eq: 'is not in',
@@ -57,8 +57,8 @@ const IN: Partial<Record<Predicate, string>> = {
 
 /** Returns a predicate in words. @param isTime whether values are times */
 export function predicateText(name: string, predicate: Predicate, isTime: boolean): string {
-  const special = name === 'list' || name === 'segment' ? IN : isTime ? TIMES : DEEDS;
-  return special[predicate] ?? IS[predicate] ?? DEEDS[predicate] ?? predicate;
+  const special = name === 'list' || name === 'segment' ? IN : isTime ? TIMES : ACTIVITY;
+  return special[predicate] ?? IS[predicate] ?? ACTIVITY[predicate] ?? predicate;
 }
 
 export function nameText(name: string): string {
@@ -80,7 +80,7 @@ function valueText(value: unknown): string {
 }
 
 /** What a contact did, and did not do, with the mail of a campaign. */
-const CAMPAIGN_DEEDS: Record<string, readonly [did: string, didNot: string]> = {
+const CAMPAIGN_ACTIVITY: Record<string, readonly [did: string, didNot: string]> = {
   email_sent: ['was sent', 'was not sent'],
   email_opened: ['has opened', 'has not opened'],
   email_clicked: ['has clicked in', 'has not clicked in'],
@@ -91,14 +91,14 @@ const periodAfter = (within: unknown) =>
 
 /** @returns null if the filter names no campaign */
 function campaignText({ name, predicate, value }: Filter, { campaigns }: AudienceNames): string | null {
-  const deed = CAMPAIGN_DEEDS[name]?.[predicate === 'did' ? 0 : 1];
-  if (deed === undefined || !isObject(value) || !('campaign_id' in value)) return null;
+  const activity = CAMPAIGN_ACTIVITY[name]?.[predicate === 'did' ? 0 : 1];
+  if (activity === undefined || !isObject(value) || !('campaign_id' in value)) return null;
   const { campaign_id: id, within } = value;
-  return `${deed} the campaign ${labelOf(campaigns, id)}${periodAfter(within)}`;
+  return `${activity} the campaign ${labelOf(campaigns, id)}${periodAfter(within)}`;
 }
 
 /** What a contact did or did not do, and how often: once if nothing is said. */
-function deedText({ name, predicate, value }: Filter): string {
+function activityText({ name, predicate, value }: Filter): string {
   const { at_least: given, within } = isObject(value) ? value : {};
   const atLeast = typeof given === 'number' ? given : 1;
   const often =
@@ -132,7 +132,8 @@ export function filterText(filter: Filter, names: AudienceNames): string {
     const word = name === 'any' ? ' or ' : ' and ';
     return `(${members.map((member) => filterText(member, names)).join(word)})`;
   }
-  if (predicate === 'did' || predicate === 'did_not') return campaignText(filter, names) ?? deedText(filter);
+  if (predicate === 'did' || predicate === 'did_not')
+    return campaignText(filter, names) ?? activityText(filter);
   if (name === 'list' || name === 'segment') return membershipText(filter, names);
   const verb = predicateText(name, predicate, name.endsWith('_at'));
   const isPlain = ['present', 'blank', 'true', 'false'].includes(predicate);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Content, withoutDraftFields, withPart } from '../../../console/src/editors/content/content.ts';
 import { isContent } from '../../../console/src/editors/content/read-content.ts';
-import { patchOf } from '../../../console/src/pages/campaigns/desk/content.ts';
+import { patchOf } from '../../../console/src/pages/campaigns/editor/content.ts';
 import { requestOf } from '../../../console/src/pages/flows/editor/content.ts';
 import type { Step } from '../../../console/src/pages/flows/editor/model.ts';
 

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createDevice } from '../../../console/src/editors/draft/device.ts';
 import type { KeptContent } from '../../../console/src/editors/draft/versions.ts';
-import { type Letter, MemoryStorage, readLetter } from './desk.ts';
+import { type Letter, MemoryStorage, readLetter } from './stage.ts';
 
 const DAY_MS = 86_400_000;
 const live: Letter = { subject: 'Live' };

@@ -1,6 +1,6 @@
 // What others change in a draft, or publish meanwhile, is merged where it does not collide; the editor asks about the rest.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Editor, type Letter, MemoryStorage, Service } from './desk.ts';
+import { Editor, type Letter, MemoryStorage, Service } from './stage.ts';
 
 let service: Service;
 beforeEach(() => {

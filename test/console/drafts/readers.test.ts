@@ -1,6 +1,6 @@
 // Drafts that programs and other versions of the console save: an editor is given only what it can show.
 import { expect, it } from '@jest/globals';
-import { readDraft as readCampaign } from '../../../console/src/pages/campaigns/desk/read-draft.ts';
+import { readDraft as readCampaign } from '../../../console/src/pages/campaigns/editor/read-draft.ts';
 import { readDraft as readFlow } from '../../../console/src/pages/flows/editor/read-draft.ts';
 import { readDraft as readSegment } from '../../../console/src/pages/segments/read-draft.ts';
 import { readDraft as readTemplate } from '../../../console/src/pages/templates/read-draft.ts';

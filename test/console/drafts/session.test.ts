@@ -1,7 +1,7 @@
 // Drafts in editors of the console: nothing is lost by a closed tab, a failed request, or another editor.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiError } from '../../../console/src/api/errors.ts';
-import { Editor, MemoryStorage, Service } from './desk.ts';
+import { Editor, MemoryStorage, Service } from './stage.ts';
 
 let service: Service;
 beforeEach(() => {

@@ -17,7 +17,7 @@ import {
   findStep,
   stepAtPath,
   type Done,
-  type Place,
+  type InsertionPoint,
   type Result,
   type Step,
   type StepType,
@@ -47,8 +47,8 @@ const stepsOf = (steps: readonly Step[]) => allSteps(steps).map(({ step }) => st
 const keysOf = (steps: readonly Step[]) => stepsOf(steps).map(keyOf);
 const nthOf = <Item>(items: readonly Item[], n: number): Item | undefined => items[n % items.length];
 
-function placeOf(steps: readonly Step[], n: number): Place {
-  const places = sequencesOf(steps).flatMap(({ steps: sequence, owner, index }): Place[] => {
+function placeOf(steps: readonly Step[], n: number): InsertionPoint {
+  const places = sequencesOf(steps).flatMap(({ steps: sequence, owner, index }): InsertionPoint[] => {
     const key = owner && branchesOf(owner)[index]?.key;
     const branch = owner && key !== null && key !== undefined ? { step: keyOf(owner), key } : null;
     return Array.from({ length: sequence.length + 1 }, (_, at) => ({ branch, index: at }));
@@ -68,7 +68,7 @@ function copyOf(steps: readonly Step[]) {
     sequence: sequence as Step[],
     at: owner ? `${keyOf(owner)} ${branchesOf(owner)[index]?.key}` : '',
   }));
-  const sequenceAt = ({ branch }: Place) =>
+  const sequenceAt = ({ branch }: InsertionPoint) =>
     sequences.find(({ at }) => at === (branch ? `${branch.step} ${branch.key}` : ''))?.sequence;
   const home = (key: StepKey) => {
     for (const { sequence } of sequences) {
@@ -161,7 +161,7 @@ describe('inserting a step', () => {
       refused: 'A flow has at most 200 steps.',
     });
     let deep: readonly Step[] = [];
-    let place: Place = { branch: null, index: 0 };
+    let place: InsertionPoint = { branch: null, index: 0 };
     for (let level = 1; level <= 10; level += 1) {
       const next = done(insertStep(deep, place, 'condition'));
       deep = next.steps;

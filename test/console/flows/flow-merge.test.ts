@@ -9,7 +9,7 @@ import {
   allSteps,
   mapStep,
   type FlowContent,
-  type Place,
+  type InsertionPoint,
   type Result,
   type Step,
 } from '../../../console/src/pages/flows/editor/model.ts';
@@ -42,8 +42,8 @@ const edits = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-function placeOf(steps: readonly Step[], n: number): Place {
-  const places = sequencesOf(steps).flatMap(({ steps: sequence, owner, index }): Place[] => {
+function placeOf(steps: readonly Step[], n: number): InsertionPoint {
+  const places = sequencesOf(steps).flatMap(({ steps: sequence, owner, index }): InsertionPoint[] => {
     const key = owner && branchesOf(owner)[index]?.key;
     const branch = owner && key !== null && key !== undefined ? { step: keyOf(owner), key } : null;
     return Array.from({ length: sequence.length + 1 }, (_, at) => ({ branch, index: at }));

@@ -8,7 +8,7 @@ import {
   type GraphNode,
   type MarkNode,
 } from '../../../console/src/pages/flows/editor/graph-nodes.ts';
-import { allSteps, type Place, type Step } from '../../../console/src/pages/flows/editor/model.ts';
+import { allSteps, type InsertionPoint, type Step } from '../../../console/src/pages/flows/editor/model.ts';
 import { BOX, branchesOf, keyOf } from '../../../console/src/pages/flows/flow-layout.ts';
 import { randomSteps, sequencesOf } from './random-flows.ts';
 
@@ -16,9 +16,10 @@ const RUNS = 300;
 
 const isMark = (node: GraphNode): node is MarkNode => node.type === 'mark';
 const marksOf = (steps: readonly Step[]) => drawFlow(steps).nodes.filter(isMark);
-const textOf = ({ branch, index }: Place) => `${branch ? `${branch.step} ${branch.key}` : ''} ${index}`;
+const textOf = ({ branch, index }: InsertionPoint) =>
+  `${branch ? `${branch.step} ${branch.key}` : ''} ${index}`;
 
-function branchIn({ owner, index }: ReturnType<typeof sequencesOf>[number]): Place['branch'] {
+function branchIn({ owner, index }: ReturnType<typeof sequencesOf>[number]): InsertionPoint['branch'] {
   const key = owner && branchesOf(owner)[index]?.key;
   return owner && key !== null && key !== undefined ? { step: keyOf(owner), key } : null;
 }

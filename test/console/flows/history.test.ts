@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { copySteps, pasteSteps } from '../../../console/src/pages/flows/editor/clip.ts';
 import {
-  allPlaces,
+  allInsertionPoints,
   insertStep,
   moveStep,
   nudgeStep,
@@ -22,7 +22,7 @@ function run(steps: readonly Step[], [name, n, to]: [(typeof COMMANDS)[number], 
   const all = allSteps(steps);
   const found = all[n % all.length]?.step;
   const key = found ? keyOf(found) : '';
-  const places = allPlaces(steps);
+  const places = allInsertionPoints(steps);
   const place = places[to % places.length] ?? { branch: null, index: 0 };
   const results = {
     insert: () => insertStep(steps, place, 'split'),

@@ -26,7 +26,7 @@ const ofKind = (sections: readonly Section[], type: Section['type']): Section[] 
 const lower = (name: string) => (name === 'HTML' ? name : name.toLowerCase());
 const upper = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-interface Place {
+interface DesignField {
   section: Section;
   /** `button 2`, or `the button` if it is the only one. */
   name: string;
@@ -34,7 +34,7 @@ interface Place {
   prop: string;
 }
 
-function placeOf(field: string, design: Sections): Place | null {
+function designFieldOf(field: string, design: Sections): DesignField | null {
   const found = IN_SECTION.exec(field);
   if (!found || !design?.sections) return null;
   const { sections } = design;
@@ -50,7 +50,7 @@ function placeOf(field: string, design: Sections): Place | null {
 }
 
 /** `Link of button 2`, or `Link 3 of the social links`. */
-function propName({ section, name, prop }: Place): string {
+function propName({ section, name, prop }: DesignField): string {
   if (prop === '' || (prop === 'html' && section.type !== 'footer')) return upper(name);
   const link = /^links\.(\d+)/.exec(prop);
   if (link) return `Link ${Number(link[1]) + 1} of ${name}`;
@@ -70,12 +70,12 @@ const GOES_ON = /^(?:is|are|has|have|must|may|can|cannot|needs|contains|names|le
 /** Only source has lines; a text in the editor has none as its HTML has. */
 const withoutLine = (message: string) => message.replace(/\bline \d+: /, '');
 
-function inPlace(place: Place, { code, message }: Said): string {
-  const missing = MISSING[place.prop];
+function faultText(at: DesignField, { code, message }: Said): string {
+  const missing = MISSING[at.prop];
   if (missing !== undefined && (code === 'missing_alt' || /^is (?:empty|required)$/.test(message))) {
-    return `${upper(place.name)} ${missing}.`;
+    return `${upper(at.name)} ${missing}.`;
   }
-  return joined(propName(place), place.section.type === 'html' ? message : withoutLine(message));
+  return joined(propName(at), at.section.type === 'html' ? message : withoutLine(message));
 }
 
 const ended = (text: string) => (/[.!?:]$/.test(text) ? text : `${text}.`);
@@ -105,8 +105,8 @@ export function problemText(said: Said, design: Sections): string {
   const { field, code, message } = said;
   const known = code === undefined ? undefined : BY_CODE[code];
   if (known !== undefined) return known;
-  const place = placeOf(field, design);
-  if (place) return inPlace(place, said);
+  const at = designFieldOf(field, design);
+  if (at) return faultText(at, said);
   if (WHOLE.has(field)) return ofWhole(message);
   return joined(nameOfProp(field.split('.')), withoutLine(message));
 }

@@ -1,7 +1,7 @@
 import { useMemo, type ReactNode } from 'react';
 import { FilterGroup } from './filter-group.tsx';
 import type { Filter, Scope } from './language.ts';
-import { PlaceContext, type EarlierStep } from './place.ts';
+import { FilterContext, type EarlierStep } from './filter-context.ts';
 
 const NO_STEPS: readonly EarlierStep[] = [];
 const NO_ERRORS = {};
@@ -29,10 +29,10 @@ export function FilterBuilder({
 }): ReactNode {
   const place = useMemo(() => ({ scope, steps, errors }), [scope, steps, errors]);
   return (
-    <PlaceContext value={place}>
+    <FilterContext value={place}>
       <div className="filter-builder" role="group" aria-label={label}>
         <FilterGroup filters={filters} onChange={onChange} joiner="and" path="" depth={1} />
       </div>
-    </PlaceContext>
+    </FilterContext>
   );
 }

@@ -3,7 +3,7 @@ import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
 import { FilterRow } from './filter-row.tsx';
 import { MAX_DEPTH, type Filter } from './language.ts';
-import { numberOf, usePlace } from './place.ts';
+import { numberOf, useFilterContext } from './filter-context.ts';
 import { groupOf, NEW_FILTER } from './values.ts';
 
 const NEW_GROUP: Filter = { name: 'any', predicate: 'or', value: [NEW_FILTER] };
@@ -21,7 +21,7 @@ function useRowKeys(count: number) {
 
 /** What was refused of all the filters of a group, such as their number. */
 function GroupErrors({ path }: { path: string }) {
-  const { errors } = usePlace();
+  const { errors } = useFilterContext();
   const messages = errors[path] ?? [];
   return messages.length === 0 ? null : (
     <p className="field-error" role="alert">

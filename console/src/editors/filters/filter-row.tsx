@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
 import { isCountry, kindOf, PREDICATES, type Filter, type NameKind, type Predicate } from './language.ts';
 import { NameChoice, type Notes } from './name-choice.tsx';
-import { numberOf, usePlace } from './place.ts';
+import { numberOf, useFilterContext } from './filter-context.ts';
 import { ValueEditor } from './value-editor.tsx';
 import { isShown, typeOfAll, withPredicate } from './values.ts';
 
@@ -37,7 +37,7 @@ function predicateOptions({ name, predicate, value }: Filter, kind: NameKind) {
 
 /** What the API refused of one filter, without that of filters inside it. */
 function useRowErrors(path: string): readonly string[] {
-  const { errors } = usePlace();
+  const { errors } = useFilterContext();
   return Object.entries(errors)
     .filter(([at]) => at === path || at.startsWith(`${path}.`))
     .flatMap(([, messages]) => messages);
@@ -45,7 +45,7 @@ function useRowErrors(path: string): readonly string[] {
 
 /** One filter: what it is about, the predicate, and the value that it needs. */
 export function FilterRow({ filter, path, isNew, onChange, onRemove }: RowProps) {
-  const { scope } = usePlace();
+  const { scope } = useFilterContext();
   const errors = useRowErrors(path);
   const errorId = useId();
   const number = numberOf(path);

@@ -25,7 +25,7 @@ const matching = ['cont', 'not_cont', 'start', 'end'] as const;
 const ordering = ['gt', 'gteq', 'lt', 'lteq', 'between'] as const;
 const presence = ['present', 'blank'] as const;
 const ages = ['within_last', 'older_than'] as const;
-const deeds = ['did', 'did_not'] as const;
+const activity = ['did', 'did_not'] as const;
 
 export const PREDICATES: Readonly<Record<NameKind, readonly Predicate[]>> = {
   id: [...equality, ...ordering],
@@ -37,8 +37,8 @@ export const PREDICATES: Readonly<Record<NameKind, readonly Predicate[]>> = {
   json: [...equality, ...matching, ...ordering, ...presence, 'true', 'false', ...ages],
   list: equality,
   segment: equality,
-  event: deeds,
-  engagement: deeds,
+  event: activity,
+  engagement: activity,
   any: ['or'],
   all: ['and'],
 };

@@ -3,7 +3,7 @@ import { TextInput } from '../../ui/field.tsx';
 import { nameText } from '../../ui/filter-text.ts';
 import { COLUMNS, isOpen, stemOf, type Filter, type Scope } from './language.ts';
 import { useFilterNames, type FilterNames } from './names.ts';
-import { usePlace, type EarlierStep } from './place.ts';
+import { useFilterContext, type EarlierStep } from './filter-context.ts';
 import { withName } from './values.ts';
 
 export interface Notes {
@@ -22,7 +22,7 @@ const columns = Object.entries(COLUMNS);
 const ofKind = (isWanted: (kind: string) => boolean) =>
   columns.filter(([, kind]) => isWanted(kind)).map(([name]) => option(name));
 
-const DEEDS: readonly NameOption[] = [
+const ACTIVITY: readonly NameOption[] = [
   { value: 'email_sent', label: 'Was sent an email' },
   { value: 'email_opened', label: 'Opened an email' },
   { value: 'email_clicked', label: 'Clicked in an email' },
@@ -57,7 +57,7 @@ function groupsOf(scope: Scope, steps: readonly EarlierStep[], names: FilterName
       options: [
         ...names.events.map((name) => ({ value: `event.${name}`, label: `Event ${name}` })),
         { value: 'event.', label: 'Another event…' },
-        ...DEEDS,
+        ...ACTIVITY,
       ],
     },
     {
@@ -94,7 +94,7 @@ export function NameChoice({
   onChange: (next: Filter) => void;
   notes: Notes;
 }) {
-  const { scope, steps } = usePlace();
+  const { scope, steps } = useFilterContext();
   const names = useFilterNames();
   const [typing, setTyping] = useState(false);
   const { name } = filter;

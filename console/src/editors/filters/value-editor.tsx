@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Select } from '../../ui/field.tsx';
-import { DeedEditor, PeriodEditor } from './deed-editor.tsx';
+import { ActivityEditor, PeriodEditor } from './activity-editor.tsx';
 import { stemOf, type Filter, type NameKind } from './language.ts';
 import { ManyValues } from './many-values.tsx';
 import type { Notes } from './name-choice.tsx';
@@ -31,7 +31,7 @@ export function ValueEditor({ filter, kind, onChange, notes }: EditorProps) {
   const change = (value: unknown) => onChange({ ...filter, value });
   if (form === 'none') return null;
   if (form === 'period') return <PeriodEditor value={filter.value} onChange={change} notes={notes} />;
-  if (form === 'deed') return <DeedEditor filter={filter} onChange={change} notes={notes} />;
+  if (form === 'activity') return <ActivityEditor filter={filter} onChange={change} notes={notes} />;
   return <TypedValues filter={filter} form={form} types={types} onChange={change} notes={notes} />;
 }
 

@@ -15,8 +15,8 @@ import {
 export type ValueType = 'text' | 'number' | 'boolean' | 'date' | 'time' | 'choice' | 'id';
 
 export interface ValueShape {
-  form: 'none' | 'one' | 'two' | 'many' | 'period' | 'deed';
-  /** The types that each value may have; for a deed, that of the campaign with whose mail it was done. */
+  form: 'none' | 'one' | 'two' | 'many' | 'period' | 'activity';
+  /** The types that each value may have; for a activity, that of the campaign with whose mail it was done. */
   types: readonly ValueType[];
 }
 
@@ -63,7 +63,7 @@ export function shapeOf(kind: NameKind, predicate: Predicate): ValueShape {
       return { form: 'period', types: [] };
     case 'did':
     case 'did_not':
-      return { form: 'deed', types: kind === 'engagement' ? ['id'] : [] };
+      return { form: 'activity', types: kind === 'engagement' ? ['id'] : [] };
     default:
       return NOTHING;
   }
@@ -102,7 +102,7 @@ function isPeriod(value: unknown): boolean {
   return (isMissing(count) || Number.isInteger(count)) && PERIOD_UNITS.some((each) => each === unit);
 }
 
-function isDeed(value: unknown, types: readonly ValueType[]): boolean {
+function isActivity(value: unknown, types: readonly ValueType[]): boolean {
   if (isMissing(value)) return true;
   if (!isObject(value) || !(isMissing(value.within) || isPeriod(value.within))) return false;
   if (hasOnly(value, ['at_least', 'within']))
@@ -130,8 +130,8 @@ function fits(value: unknown, { form, types }: ValueShape): boolean {
       return isMissing(value) || (Array.isArray(value) && !value.some(isMissing) && areOfOneType(value));
     case 'period':
       return isMissing(value) || isPeriod(value);
-    case 'deed':
-      return isDeed(value, types);
+    case 'activity':
+      return isActivity(value, types);
   }
 }
 
@@ -169,7 +169,7 @@ function isValueComplete(value: unknown, { form }: ValueShape): boolean {
       return Array.isArray(value) && value.length > 0 && !value.some(isMissing);
     case 'period':
       return isObject(value) && !isMissing(value.count);
-    case 'deed': {
+    case 'activity': {
       const { within, campaign_id: campaign = undefined } = isObject(value) ? value : {};
       if (campaign === null) return false;
       return isMissing(within) || (isObject(within) && !isMissing(within.count));
@@ -198,7 +198,7 @@ const BLANK: Readonly<Record<ValueShape['form'], unknown>> = {
   two: [null, null],
   many: [],
   period: { count: 30, unit: 'days' },
-  deed: {},
+  activity: {},
 };
 
 /** Returns as much of a value as another predicate can use. */
@@ -210,7 +210,7 @@ function carried(value: unknown, shape: ValueShape): unknown {
     two: [first, null],
     many: Array.isArray(value) ? value : [first],
     period: value,
-    deed: value,
+    activity: value,
   };
   const next = candidates[shape.form];
   const isUsable = !isMissing(shape.form === 'two' ? first : next) && fits(next, shape);

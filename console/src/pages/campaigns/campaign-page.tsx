@@ -10,20 +10,22 @@ import { CampaignContent } from './campaign-content.tsx';
 import { CampaignFrame, type Campaign } from './campaign-frame.tsx';
 import { CampaignReport } from './campaign-report.tsx';
 import { CampaignProgress } from './campaign-state.tsx';
-import { stageOf } from './desk/content.ts';
+import { stageOf } from './editor/content.ts';
 
-const Desk = lazy(async () => ({ default: (await import('./desk/desk.tsx')).Desk }));
+const CampaignEditor = lazy(async () => ({
+  default: (await import('./editor/campaign-editor.tsx')).CampaignEditor,
+}));
 
-/** Everything about a campaign: while it may change, its desk; once it is sent, its progress and report. */
+/** Everything about a campaign: while it may change, its editor; once it is sent, its progress and report. */
 export function CampaignPage() {
   return <CampaignFrame>{(campaign, onChanges) => <Parts {...{ campaign, onChanges }} />}</CampaignFrame>;
 }
 
-function Parts({ campaign, onChanges }: Omit<Parameters<typeof Desk>[0], 'stage'>) {
+function Parts({ campaign, onChanges }: Omit<Parameters<typeof CampaignEditor>[0], 'stage'>) {
   const stage = stageOf(campaign);
   const hasRecipients = campaign.data.progress.audience_count > 0;
   const isOnItsWay = campaign.status === 'active' || hasRecipients;
-  const progress = useShownAfterDesk(stage !== null, isOnItsWay);
+  const progress = useShownAfterEditor(stage !== null, isOnItsWay);
   return (
     <>
       {isOnItsWay && (
@@ -48,7 +50,7 @@ function Parts({ campaign, onChanges }: Omit<Parameters<typeof Desk>[0], 'stage'
             </div>
           }
         >
-          <Desk {...{ campaign, stage, onChanges }} />
+          <CampaignEditor {...{ campaign, stage, onChanges }} />
         </Suspense>
       )}
       {hasRecipients && <CampaignReport campaign={campaign} />}
@@ -58,17 +60,17 @@ function Parts({ campaign, onChanges }: Omit<Parameters<typeof Desk>[0], 'stage'
   );
 }
 
-/** The button that sends is at the end of the desk, which is gone then: the focus leads to what becomes of it. */
-function useShownAfterDesk(hasDesk: boolean, isShown: boolean) {
+/** The button that sends is at the end of the editor, which is gone then: the focus leads to what becomes of it. */
+function useShownAfterEditor(hasEditor: boolean, isShown: boolean) {
   const shown = useRef<HTMLDivElement>(null);
-  const hadDesk = useRef(hasDesk);
+  const hadEditor = useRef(hasEditor);
   useEffect(() => {
-    if (hadDesk.current && !hasDesk && isShown) {
+    if (hadEditor.current && !hasEditor && isShown) {
       globalThis.scrollTo({ top: 0 });
       shown.current?.focus({ preventScroll: true });
     }
-    hadDesk.current = hasDesk;
-  }, [hasDesk, isShown]);
+    hadEditor.current = hasEditor;
+  }, [hasEditor, isShown]);
   return shown;
 }
 

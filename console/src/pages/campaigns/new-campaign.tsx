@@ -6,7 +6,7 @@ import { Menu } from '../../ui/menu.tsx';
 type Channel = Schemas['Campaign']['channel'];
 
 /**
- * Makes an empty draft and opens its desk, where everything else is decided.
+ * Makes an empty draft and opens its editor, where everything else is decided.
  * @param props.segmentId whom it is for, where that is known
  */
 export function NewCampaign({ segmentId }: { segmentId?: number }) {

@@ -7,10 +7,10 @@ import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { Notice } from '../../ui/notice.tsx';
 import type { Campaign } from './campaign-frame.tsx';
-import { useCheck } from './desk/check.ts';
-import { deskOf } from './desk/content.ts';
-import { isPast, localText, PAST_TEXT, timeOf } from './desk/local-time.ts';
-import { SendSummary } from './desk/send-summary.tsx';
+import { useCheck } from './editor/check.ts';
+import { editedCampaignOf } from './editor/content.ts';
+import { isPast, localText, PAST_TEXT, timeOf } from './editor/local-time.ts';
+import { SendSummary } from './editor/send-summary.tsx';
 
 /** A change since the campaign was loaded stops the send, be it by someone else or by the same send before. */
 const tagOf = ({ revision }: Pick<Campaign, 'revision'>) => ({ 'If-Match': `"${revision}"` });
@@ -29,7 +29,7 @@ function sendAt(campaign: Campaign, scheduledAt: string | null): Promise<Campaig
 export function SendDialog({ campaign, onClose }: { campaign: Campaign; onClose: () => void }) {
   const [when, setWhen] = useState(campaign.scheduled_at === null ? 'now' : 'later');
   const [isLate, setLate] = useState(false);
-  const content = deskOf(campaign);
+  const content = editedCampaignOf(campaign);
   const { sender } = useCheck(campaign.id, content, 'waiting');
   const action = useAction({
     work: (scheduledAt: string | null) => sendAt(campaign, scheduledAt),

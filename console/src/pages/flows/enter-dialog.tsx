@@ -12,7 +12,7 @@ import { Checkbox } from '../../ui/field.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { enter, newestRun, type Entered, type Entry } from './enter.ts';
-import { entryWay, REQUEST_TEXTS, type EntryWay } from './entry-way.ts';
+import { entryMethod, REQUEST_TEXTS, type EntryMethod } from './entry-method.ts';
 import type { Flow } from './flow-frame.tsx';
 import { runText } from './run-text.ts';
 
@@ -30,7 +30,7 @@ export function EnterDialog({ flow, onClose }: { flow: Flow; onClose: () => void
     queryFn: ({ signal }) =>
       call(() => api.GET('/v1/my/contacts/{id}', { params: { path: { id: contactId ?? 0 } }, signal })),
   });
-  const way = entryWay(flow.trigger, contact?.list_ids ?? []);
+  const method = entryMethod(flow.trigger, contact?.list_ids ?? []);
   const action = useAction({
     work: (entry: Entry, key) => enter(flow.id, entry, key),
     refresh: ['flow_runs', 'flows', 'contacts'],
@@ -44,13 +44,13 @@ export function EnterDialog({ flow, onClose }: { flow: Flow; onClose: () => void
         action={action}
         kept={null}
         disabled={!contact}
-        onSubmit={() => contact && action.run({ contactId: contact.id, way, data, test })}
+        onSubmit={() => contact && action.run({ contactId: contact.id, method, data, test })}
         submit="Let it enter"
         close={{ label: 'Close', onClick: onClose }}
       >
         {field}
-        <Way way={way} />
-        {way.by === 'event' && (
+        <MethodText method={method} />
+        {method.by === 'event' && (
           <>
             <DataFields label="Data of the event" value={data} onChange={setData} />
             <Checkbox
@@ -69,18 +69,18 @@ export function EnterDialog({ flow, onClose }: { flow: Flow; onClose: () => void
 }
 
 /** What the button does. */
-function Way({ way }: { way: EntryWay }) {
+function MethodText({ method }: { method: EntryMethod }) {
   const lists = useListChoices();
-  switch (way.by) {
+  switch (method.by) {
     case 'event':
       return (
         <p>
-          This tracks the event <strong>{way.event}</strong> for the contact, as your application does. Other
-          flows that wait for it see it, too.
+          This tracks the event <strong>{method.event}</strong> for the contact, as your application does.
+          Other flows that wait for it see it, too.
         </p>
       );
     case 'list': {
-      const list = labelOf(lists, way.listId);
+      const list = labelOf(lists, method.listId);
       return (
         <p>
           This adds the contact to the list <strong>{list}</strong>, where it stays.
@@ -88,7 +88,7 @@ function Way({ way }: { way: EntryWay }) {
       );
     }
     case 'request':
-      return <p>{REQUEST_TEXTS[way.why]}</p>;
+      return <p>{REQUEST_TEXTS[method.why]}</p>;
   }
 }
 

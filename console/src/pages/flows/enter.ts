@@ -1,10 +1,10 @@
 /** What lets one contact enter a flow, by the requests that any client can make. */
 import { api, call, callPage, type Schemas } from '../../api/client.ts';
-import type { EntryWay } from './entry-way.ts';
+import type { EntryMethod } from './entry-method.ts';
 
 export interface Entry {
   contactId: number;
-  way: EntryWay;
+  method: EntryMethod;
   data: Record<string, unknown>;
   test: boolean;
 }
@@ -41,21 +41,21 @@ export async function enter(flowId: number, entry: Entry, key: string): Promise<
 
 function request(
   flowId: number,
-  { contactId, way, data, test }: Entry,
+  { contactId, method, data, test }: Entry,
   header: { 'Idempotency-Key': string },
 ): Promise<unknown> {
-  switch (way.by) {
+  switch (method.by) {
     case 'event':
       return call(() =>
         api.POST('/v1/my/events', {
           params: { header },
-          body: { event: way.event, contact_id: contactId, data, ...(test ? { test } : {}) },
+          body: { event: method.event, contact_id: contactId, data, ...(test ? { test } : {}) },
         }),
       );
     case 'list':
       return call(() =>
         api.POST('/v1/my/lists/{id}/contacts/bulk', {
-          params: { path: { id: way.listId }, header },
+          params: { path: { id: method.listId }, header },
           body: { add: [contactId] },
         }),
       );

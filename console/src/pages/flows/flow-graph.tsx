@@ -13,11 +13,11 @@ interface FlowGraphProps {
   summaryOf: (step: FlowStep) => string;
   /** Figures of a step, or what became of it in a run. */
   noteOf: (step: FlowStep) => ReactNode;
-  /** The step that is open, and the way to open one. */
+  /** The step that is open, and the path to open one. */
   selected: number | null;
   onSelect: (stepId: number) => void;
-  /** The way of a run; without one, the whole flow is drawn alike. */
-  way?: { isTaken: (edge: Edge) => boolean; stateOf: (step: FlowStep) => 'taken' | 'here' | 'other' };
+  /** The path of a run; without one, the whole flow is drawn alike. */
+  takenPath?: { isTaken: (edge: Edge) => boolean; stateOf: (step: FlowStep) => 'taken' | 'here' | 'other' };
 }
 
 const at = ({ x, y }: Point) => ({ left: x, top: y });
@@ -45,23 +45,23 @@ function showMiddle(frame: HTMLElement | null): void {
 
 /** The steps of a flow as boxes with lines between them. Each box is a button; the list of them is in reading order. */
 export function FlowGraph(props: FlowGraphProps) {
-  const { steps, way } = props;
+  const { steps, takenPath } = props;
   const layout = useMemo(() => layOutFlow(steps), [steps]);
   const { width, height } = layout;
-  const rank = (edge: Edge) => (way?.isTaken(edge) === true ? 1 : 0);
+  const rank = (edge: Edge) => (takenPath?.isTaken(edge) === true ? 1 : 0);
   // Lines that are drawn later lie above the others.
   const edges = layout.edges.toSorted((a, b) => rank(a) - rank(b));
   const frame = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => showMiddle(frame.current), [width]);
   return (
     <div className="flow-frame" ref={frame} role="group" aria-label={props.label}>
-      <div className={way ? 'flow-graph with-way' : 'flow-graph'} style={{ width, height }}>
+      <div className={takenPath ? 'flow-graph with-path' : 'flow-graph'} style={{ width, height }}>
         <svg width={width} height={height} aria-hidden="true">
           {edges.map((edge) => (
             <polyline
               key={pathOf(edge.points)}
               points={pathOf(edge.points)}
-              className={way?.isTaken(edge) === true ? 'taken' : undefined}
+              className={takenPath?.isTaken(edge) === true ? 'taken' : undefined}
             />
           ))}
         </svg>
@@ -105,10 +105,10 @@ function StepBox({
   noteOf,
   selected,
   onSelect,
-  way,
+  takenPath,
 }: FlowGraphProps & { placed: PlacedStep<FlowStep> }) {
   const { step, inside } = placed;
-  const state = way?.stateOf(step);
+  const state = takenPath?.stateOf(step);
   return (
     <button
       type="button"

@@ -119,7 +119,7 @@ interface Placed<Step extends LaidOutStep> {
 }
 
 /** Where something is placed: the middle of its upper side, the branch around it, and the step that follows it. */
-interface Place extends Point {
+interface Anchor extends Point {
   inside: BranchOfStep | null;
   next: StepKey | null;
   room: Room;
@@ -201,7 +201,7 @@ function sizeOfStep(step: LaidOutStep, room: Room): Size {
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 const widthOf = (sizes: readonly Size[]) => sum(sizes.map(({ width }) => width)) + GAP_X * (sizes.length - 1);
 
-function placeSequence<Step extends LaidOutStep>(steps: readonly Step[], place: Place): Placed<Step> {
+function placeSequence<Step extends LaidOutStep>(steps: readonly Step[], place: Anchor): Placed<Step> {
   const { x, inside, room } = place;
   const all: Placed<Step> = { items: [], edges: [], exit: null };
   const mark = (index: number, y: number) => all.items.push({ mark: { branch: inside, index, x, y } });
@@ -223,7 +223,7 @@ function placeSequence<Step extends LaidOutStep>(steps: readonly Step[], place: 
   return all;
 }
 
-function placeStep<Step extends LaidOutStep>(step: Step, place: Place): Placed<Step> {
+function placeStep<Step extends LaidOutStep>(step: Step, place: Anchor): Placed<Step> {
   const { x, y, inside, room } = place;
   const placed = { step, x: x - BOX.width / 2, y, inside };
   const branches = branchesOf(step);
@@ -250,7 +250,7 @@ function placeStep<Step extends LaidOutStep>(step: Step, place: Place): Placed<S
 function placeBranch<Step extends LaidOutStep>(
   step: Step,
   { key, outcome, label, steps }: Branch<Step>,
-  { place, meetsAt, axis }: { place: Place; meetsAt: Point; axis: number },
+  { place, meetsAt, axis }: { place: Anchor; meetsAt: Point; axis: number },
 ): Placed<Step> {
   const branch = { step: keyOf(step), key, outcome, label };
   const below = place.y + BOX.height;

@@ -17,7 +17,7 @@ import { RunContact } from './run-contact.tsx';
 import { RunPath } from './run-path.tsx';
 import { runText } from './run-text.ts';
 import { findStep, stepSummary, triggerText } from './step-text.ts';
-import { wayOf } from './way.ts';
+import { pathOfRun } from './taken-path.ts';
 
 type Run = Schemas['FlowRun'];
 
@@ -139,7 +139,7 @@ function Views(props: ViewsProps) {
 
 function Graph({ run, name, flow, names }: ViewsProps & { names: AudienceNames }) {
   const open = useOpen();
-  const way = wayOf(run);
+  const takenPath = pathOfRun(run);
   const isMissing = [...run.path.map(({ step_id: id }) => id), run.step_id].some(
     (id) => id !== null && !findStep(flow.steps, id),
   );
@@ -163,10 +163,10 @@ function Graph({ run, name, flow, names }: ViewsProps & { names: AudienceNames }
         }
         end={run.state === 'completed' ? 'Completed' : 'End'}
         summaryOf={(step) => stepSummary(step, names)}
-        noteOf={(step) => way.noteOf(step.id)}
+        noteOf={(step) => takenPath.noteOf(step.id)}
         selected={null}
         onSelect={(id) => open(`/flows/${run.flow_id}`, { step: String(id) })}
-        way={way}
+        takenPath={takenPath}
       />
     </Card>
   );

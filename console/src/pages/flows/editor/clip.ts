@@ -2,7 +2,7 @@
 import { isObject, parseJson } from '../../../ui/json-text.ts';
 import { checked, freeRef, mapBranches, namesInUse, putSteps } from './commands.ts';
 import { branchesOf, keyOf, type StepKey } from '../flow-layout.ts';
-import { allSteps, type Place, type Result, type Step } from './model.ts';
+import { allSteps, type InsertionPoint, type Result, type Step } from './model.ts';
 import { brokenReferences, namedIn, remapNames } from './references.ts';
 import { nameOf } from './texts.ts';
 
@@ -39,7 +39,7 @@ export function readClip(clip: Clip): ReadClip | null {
  * Puts copies at a place: each gets a new `ref`, and names of copied steps become those of the copies. A name of a step
  * that was not copied stays if that step comes before in the same flow; otherwise it is dropped and reported.
  */
-export function pasteSteps(steps: readonly Step[], place: Place, clip: Clip, flow: number): Result {
+export function pasteSteps(steps: readonly Step[], place: InsertionPoint, clip: Clip, flow: number): Result {
   const read = readClip(clip);
   if (!read || read.steps.length === 0) return { refused: 'There are no copied steps to paste.' };
   const used = namesInUse(steps);

@@ -8,7 +8,7 @@ import {
   MAX_LEVELS,
   MAX_STEPS,
   sequenceAt,
-  type Place,
+  type InsertionPoint,
   type Result,
   type Step,
   type StepType,
@@ -74,7 +74,7 @@ export function checked(before: readonly Step[], after: readonly Step[]): { refu
 /** Puts steps at a place. @returns null if there is no such place */
 export function putSteps(
   steps: readonly Step[],
-  place: Place,
+  place: InsertionPoint,
   added: readonly Step[],
 ): readonly Step[] | null {
   const sequence = sequenceAt(steps, place.branch);
@@ -83,7 +83,7 @@ export function putSteps(
 }
 
 /** Puts a new step at a place. */
-export function insertStep(steps: readonly Step[], place: Place, type: StepType): Result {
+export function insertStep(steps: readonly Step[], place: InsertionPoint, type: StepType): Result {
   const step = newStep(type, freeRef(type, namesInUse(steps)));
   const next = putSteps(steps, place, [step]);
   if (!next) return { refused: GONE };
@@ -102,7 +102,7 @@ export function removeStep(steps: readonly Step[], key: StepKey): Result {
 }
 
 /** Moves a step with its branches. @param place as the steps are before the move */
-export function moveStep(steps: readonly Step[], key: StepKey, place: Place): Result {
+export function moveStep(steps: readonly Step[], key: StepKey, place: InsertionPoint): Result {
   const found = findStep(steps, key);
   if (!found) return { refused: NO_STEP };
   const { step, place: from } = found;
@@ -119,10 +119,15 @@ export function moveStep(steps: readonly Step[], key: StepKey, place: Place): Re
 }
 
 /** Returns all places in reading order. */
-export const allPlaces = (steps: readonly Step[], branch: Place['branch'] = null): Place[] => [
+export const allInsertionPoints = (
+  steps: readonly Step[],
+  branch: InsertionPoint['branch'] = null,
+): InsertionPoint[] => [
   ...steps.flatMap((step, index) => [
     { branch, index },
-    ...branchesOf(step).flatMap((inner) => allPlaces(inner.steps, { step: keyOf(step), key: inner.key })),
+    ...branchesOf(step).flatMap((inner) =>
+      allInsertionPoints(inner.steps, { step: keyOf(step), key: inner.key }),
+    ),
   ]),
   { branch, index: steps.length },
 ];
@@ -131,14 +136,14 @@ export const allPlaces = (steps: readonly Step[], branch: Place['branch'] = null
 export function nudgeStep(steps: readonly Step[], key: StepKey, direction: 'up' | 'down'): Result {
   const from = findStep(steps, key)?.place;
   if (!from) return { refused: NO_STEP };
-  const places = allPlaces(steps);
+  const places = allInsertionPoints(steps);
   const at = (index: number) =>
     places.findIndex((place) => isSameSequence(place, from) && place.index === index);
   const place = direction === 'up' ? places[at(from.index) - 1] : places[at(from.index + 1) + 1];
   return place ? moveStep(steps, key, place) : { steps, select: key };
 }
 
-const isSameSequence = ({ branch: one }: Place, { branch: other }: Place): boolean =>
+const isSameSequence = ({ branch: one }: InsertionPoint, { branch: other }: InsertionPoint): boolean =>
   one?.step === other?.step && one?.key === other?.key;
 
 /**

@@ -3,7 +3,7 @@ import { api, callWithTag } from '../../../api/client.ts';
 import { useId } from '../../../ui/links.tsx';
 import { QueryView } from '../../../ui/query-view.tsx';
 import { contentOf } from './content.ts';
-import { FlowDesk } from './flow-desk.tsx';
+import { FlowEditorPage } from './flow-editor.tsx';
 
 /** Edits a flow. Nothing live changes until it is published. */
 export function FlowEditPage() {
@@ -17,5 +17,5 @@ export function FlowEditPage() {
       return { flow: data, published: { content: contentOf(data), etag, at: data.updated_at } };
     },
   });
-  return <QueryView query={query}>{(loaded) => <FlowDesk key={id} {...loaded} />}</QueryView>;
+  return <QueryView query={query}>{(loaded) => <FlowEditorPage key={id} {...loaded} />}</QueryView>;
 }

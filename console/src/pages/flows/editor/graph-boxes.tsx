@@ -19,7 +19,7 @@ function StepBox({ data: { step, inside } }: { data: StepNode['data'] }) {
   if (!view) return null;
   const key = keyOf(step);
   const problems = view.problems[key] ?? [];
-  const state = view.way?.stateOf(step) ?? '';
+  const state = view.takenPath?.stateOf(step) ?? '';
   return (
     <button
       type="button"
@@ -34,7 +34,7 @@ function StepBox({ data: { step, inside } }: { data: StepNode['data'] }) {
       {problems.length > 0 ? (
         <span className="flow-note bad">{problems.join(' ')}</span>
       ) : (
-        <span className="flow-note">{view.way?.noteOf(key)}</span>
+        <span className="flow-note">{view.takenPath?.noteOf(key)}</span>
       )}
       {inside !== null && <span className="visually-hidden">{inside}</span>}
     </button>

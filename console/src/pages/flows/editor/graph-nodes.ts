@@ -11,8 +11,8 @@ import {
   type Point,
   type StepKey,
 } from '../flow-layout.ts';
-import { findStep, type Place, type Step } from './model.ts';
-import { placeText } from './texts.ts';
+import { findStep, type InsertionPoint, type Step } from './model.ts';
+import { insertionText } from './texts.ts';
 
 export const MARK = { width: 28, height: 28 } as const;
 
@@ -27,7 +27,7 @@ export interface StepNode extends Node {
 export interface MarkNode extends Node {
   type: 'mark';
   /** Where it is, to go on from what it does. */
-  data: { place: Place; text: string };
+  data: { place: InsertionPoint; text: string };
 }
 
 /** The trigger, the end, and the names of branches. */
@@ -46,7 +46,7 @@ export interface Drawing {
   shift: number;
 }
 
-const placeOf = ({ branch, index }: PlacedMark): Place => ({
+const placeOf = ({ branch, index }: PlacedMark): InsertionPoint => ({
   branch: branch && { step: branch.step, key: branch.key },
   index,
 });
@@ -93,7 +93,7 @@ export function drawFlow(steps: readonly Step[]): Drawing {
       const id = `mark ${place.branch ? `${place.branch.step} ${place.branch.key}` : ''} ${place.index}`;
       nodes.push({
         ...{ ...still, id, type: 'mark', position, ...sized(MARK) },
-        data: { place, text: placeText(steps, place) },
+        data: { place, text: insertionText(steps, place) },
       });
     }
   }
@@ -111,7 +111,7 @@ export function drawFlow(steps: readonly Step[]): Drawing {
 }
 
 /** Whether a move to the place would change anything, and is possible. */
-function isTarget(step: Step, from: Place, { branch, index }: Place): boolean {
+function isTarget(step: Step, from: InsertionPoint, { branch, index }: InsertionPoint): boolean {
   if (branch && findStep([step], branch.step)) return false;
   const isSame = branch?.step === from.branch?.step && branch?.key === from.branch?.key;
   return !isSame || (index !== from.index && index !== from.index + 1);

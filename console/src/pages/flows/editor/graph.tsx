@@ -13,7 +13,7 @@ import { useEffect, useMemo, useRef, useState, type FocusEvent } from 'react';
 import { Button } from '../../../ui/button.tsx';
 import { moveByKeys } from '../flow-graph.tsx';
 import { keyOf, type Edge, type Point } from '../flow-layout.ts';
-import type { Way } from '../way.ts';
+import type { TakenPath } from '../taken-path.ts';
 import { moveStep } from './commands.ts';
 import { nodeTypes, ViewContext } from './graph-boxes.tsx';
 import { drawFlow, markNear, type Drawing, type GraphNode, type MarkNode } from './graph-nodes.ts';
@@ -39,7 +39,7 @@ interface Drag {
 }
 
 function Canvas(view: EditorViewProps) {
-  const { content, run, way } = view;
+  const { content, run, takenPath } = view;
   const { steps } = content;
   const drawing = useMemo(() => drawFlow(steps), [steps]);
   const [drag, setDrag] = useState<Drag | null>(null);
@@ -65,11 +65,11 @@ function Canvas(view: EditorViewProps) {
     }
   };
   const context = useMemo(() => ({ view, target: drag?.target?.id ?? null }), [view, drag?.target?.id]);
-  const onFocus = useShow(drawing, view.selected === null ? 'trigger' : `step ${view.selected}`, way);
+  const onFocus = useShow(drawing, view.selected === null ? 'trigger' : `step ${view.selected}`, takenPath);
   return (
     <ViewContext value={context}>
       <div
-        className={way ? 'flow-canvas with-way' : 'flow-canvas'}
+        className={takenPath ? 'flow-canvas with-path' : 'flow-canvas'}
         role="group"
         aria-label={`Steps of ${content.name}`}
         onFocus={onFocus}
@@ -93,7 +93,7 @@ function Canvas(view: EditorViewProps) {
           selectionKeyCode={null}
           multiSelectionKeyCode={null}
         >
-          <Lines drawing={drawing} isTaken={way?.isTaken} />
+          <Lines drawing={drawing} isTaken={takenPath?.isTaken} />
         </ReactFlow>
         <Zoom />
       </div>
@@ -115,9 +115,9 @@ function isInSight(
 const WHOLE = { padding: 0.05, maxZoom: 1 } as const;
 
 /**
- * Begins at the trigger, and moves the drawing if the focus or the selection is out of sight; a new way is shown whole.
+ * Begins at the trigger, and moves the drawing if the focus or the selection is out of sight; a new path is shown whole.
  */
-function useShow(drawing: Drawing, selected: string, way: Way | undefined) {
+function useShow(drawing: Drawing, selected: string, takenPath: TakenPath | undefined) {
   const { fitView, setViewport, setCenter, getViewport, viewportInitialized } = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
@@ -141,12 +141,13 @@ function useShow(drawing: Drawing, selected: string, way: Way | undefined) {
     // Only a new selection moves the drawing, not each change of the steps.
   }, [selected]);
   useEffect(() => {
-    if (!hasBegun.current || !way) return;
+    if (!hasBegun.current || !takenPath) return;
     const nodes = drawing.nodes.filter(
-      ({ id, type, data }) => id === 'trigger' || (type === 'step' && way.stateOf(data.step) === 'taken'),
+      ({ id, type, data }) =>
+        id === 'trigger' || (type === 'step' && takenPath.stateOf(data.step) === 'taken'),
     );
     void fitView({ ...WHOLE, nodes });
-  }, [way]);
+  }, [takenPath]);
   return ({ target }: FocusEvent<HTMLElement>) => {
     if (target.matches(':focus-visible')) showNode(target.closest('[data-id]')?.getAttribute('data-id'));
   };

@@ -32,7 +32,7 @@ export interface FlowContent {
 }
 
 /** A '+' mark: before `index` of a sequence. */
-export interface Place {
+export interface InsertionPoint {
   /** The sequence; null is the flow itself. */
   branch: { step: StepKey; key: BranchKey } | null;
   index: number;
@@ -65,12 +65,16 @@ function withBranch(step: Step, key: BranchKey, steps: readonly Step[]): Step {
 /** A step, where it stands, and how deep: the steps of the flow itself are level 1. */
 export interface Located {
   step: Step;
-  place: Place;
+  place: InsertionPoint;
   level: number;
 }
 
 /** Returns all steps in reading order: each before those in its branches, and these before the step that follows. */
-export function allSteps(steps: readonly Step[], branch: Place['branch'] = null, level = 1): Located[] {
+export function allSteps(
+  steps: readonly Step[],
+  branch: InsertionPoint['branch'] = null,
+  level = 1,
+): Located[] {
   return steps.flatMap((step, index) => [
     { step, place: { branch, index }, level },
     ...branchesOf(step).flatMap((inner) =>
@@ -105,7 +109,7 @@ export function mapStep(steps: readonly Step[], key: StepKey, change: (step: Ste
 /** Replaces the steps of one sequence; the same steps if there is no such sequence. */
 export function mapSequence(
   steps: readonly Step[],
-  branch: Place['branch'],
+  branch: InsertionPoint['branch'],
   change: (sequence: readonly Step[]) => readonly Step[],
 ): readonly Step[] {
   if (branch === null) return change(steps);
@@ -116,7 +120,10 @@ export function mapSequence(
 }
 
 /** Returns the steps of the sequence; undefined if there is none. */
-export function sequenceAt(steps: readonly Step[], branch: Place['branch']): readonly Step[] | undefined {
+export function sequenceAt(
+  steps: readonly Step[],
+  branch: InsertionPoint['branch'],
+): readonly Step[] | undefined {
   if (branch === null) return steps;
   const owner = findStep(steps, branch.step);
   return owner && branchesOf(owner.step).find(({ key }) => key === branch.key)?.steps;

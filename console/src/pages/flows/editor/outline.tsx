@@ -3,8 +3,8 @@ import { moveByKeys } from '../flow-graph.tsx';
 import { branchesOf, keyOf } from '../flow-layout.ts';
 import { stepTitle } from '../step-text.ts';
 import { nudgeStep, removeStep } from './commands.ts';
-import type { Place, Step } from './model.ts';
-import { keyText, placeText } from './texts.ts';
+import type { InsertionPoint, Step } from './model.ts';
+import { keyText, insertionText } from './texts.ts';
 import type { EditorViewProps } from './views.ts';
 
 /** The steps as nested lists, for narrow pages and the keyboard. Arrow keys go from line to line. */
@@ -32,7 +32,7 @@ export function Outline(props: EditorViewProps) {
 
 interface SequenceProps {
   view: EditorViewProps;
-  branch: Place['branch'];
+  branch: InsertionPoint['branch'];
   steps: readonly Step[];
 }
 
@@ -50,11 +50,11 @@ const Sequence = ({ view, branch, steps }: SequenceProps) => (
   </ol>
 );
 
-const Mark = ({ view, place }: { view: EditorViewProps; place: Place }) => (
+const Mark = ({ view, place }: { view: EditorViewProps; place: InsertionPoint }) => (
   <button
     type="button"
     className="flow-mark"
-    aria-label={`${view.addText} ${placeText(view.content.steps, place)}`}
+    aria-label={`${view.addText} ${insertionText(view.content.steps, place)}`}
     onClick={() => view.onAdd(place)}
   >
     +
@@ -80,7 +80,7 @@ function StepLine({ view, step }: { view: EditorViewProps; step: Step }) {
     <>
       <button
         type="button"
-        className={`flow-line ${view.way?.stateOf(step) ?? ''}`}
+        className={`flow-line ${view.takenPath?.stateOf(step) ?? ''}`}
         aria-pressed={view.selected === key}
         onKeyDown={act}
         onClick={() => view.onSelect(key)}
@@ -89,7 +89,7 @@ function StepLine({ view, step }: { view: EditorViewProps; step: Step }) {
           {stepTitle(step)} <span className="muted">{keyText(step)}</span>
         </strong>
         <span className="flow-summary">{view.summaryOf(step)}</span>
-        {view.way && <span className="flow-note">{view.way.noteOf(key)}</span>}
+        {view.takenPath && <span className="flow-note">{view.takenPath.noteOf(key)}</span>}
         {problems.length > 0 && <span className="flow-note bad">{problems.join(' ')}</span>}
       </button>
       {branches.length > 0 && (

@@ -3,7 +3,7 @@ import type { AudienceNames } from '../../../api/choices.ts';
 import { Button } from '../../../ui/button.tsx';
 import type { Flow } from '../flow-frame.tsx';
 import { keyOf, type StepKey } from '../flow-layout.ts';
-import { findStep, type Place, type Step } from './model.ts';
+import { findStep, type InsertionPoint, type Step } from './model.ts';
 import type { FlowProblems } from './problems.ts';
 import { NextStep, StepPanel } from './step-panel.tsx';
 import { nameOf } from './texts.ts';
@@ -29,7 +29,7 @@ export function SidePanel({
   problems: FlowProblems;
   panel: Panel;
   onEditLetter: (key: StepKey) => void;
-  onAdd: (place: Place) => void;
+  onAdd: (place: InsertionPoint) => void;
   onMove: (step: Step) => void;
   onCopy: (step: Step, all: boolean) => void;
 }) {

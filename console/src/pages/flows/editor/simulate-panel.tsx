@@ -9,7 +9,7 @@ import { Field, Select, TextInput } from '../../../ui/field.tsx';
 import { formText } from '../../../ui/form.ts';
 import { Notice } from '../../../ui/notice.tsx';
 import { keyOf } from '../flow-layout.ts';
-import { simulatedWay, type Way } from '../way.ts';
+import { simulatedPath, type TakenPath } from '../taken-path.ts';
 import {
   answersOf,
   choicesOf,
@@ -32,10 +32,10 @@ export interface Simulated {
   simulation: Simulation;
 }
 
-/** Returns the way to draw; undefined if there is none, or the steps have changed since. */
-export function wayIn({ steps }: FlowContent, simulated: Simulated | null): Way | undefined {
+/** Returns the path to draw; undefined if there is none, or the steps have changed since. */
+export function wayIn({ steps }: FlowContent, simulated: Simulated | null): TakenPath | undefined {
   if (simulated?.content.steps !== steps) return undefined;
-  return simulatedWay(simulated.simulation, (position) => stepAtPath(steps, position)?.key ?? null);
+  return simulatedPath(simulated.simulation, (position) => stepAtPath(steps, position)?.key ?? null);
 }
 
 const HINT = 'Type a name or an address, or its beginning. Nothing is sent to it, and nothing is stored.';
@@ -187,7 +187,7 @@ const END_TEXTS: Record<Simulation['ends']['state'], string> = {
   exited: 'It leaves the flow:',
 };
 
-/** The way in words, below the form; the graph shows it, too. */
+/** The path in words, below the form; the graph shows it, too. */
 function Outcome({ content, simulation }: Simulated) {
   const { passes_filters: enters, path, ends } = simulation;
   if (!enters) {

@@ -4,8 +4,8 @@ import { moveByKeys } from '../flow-graph.tsx';
 import { stepTitle } from '../step-text.ts';
 import { pasteSteps, readClip, type Clip } from './clip.ts';
 import { insertStep } from './commands.ts';
-import type { Place, Step, StepType } from './model.ts';
-import { placeText } from './texts.ts';
+import type { InsertionPoint, Step, StepType } from './model.ts';
+import { insertionText } from './texts.ts';
 import type { FlowEditor } from './use-flow-editor.ts';
 
 const TYPES: readonly { title: string; types: readonly StepType[] }[] = [
@@ -24,7 +24,7 @@ export function StepMenu({
   clip,
   onDone,
 }: {
-  place: Place;
+  place: InsertionPoint;
   editor: FlowEditor;
   flowId: number;
   clip: Clip | null;
@@ -33,7 +33,11 @@ export function StepMenu({
 }) {
   const copied = clip === null ? null : readClip(clip);
   return (
-    <Dialog open onClose={() => onDone(false)} title={`Add a step ${placeText(editor.content.steps, place)}`}>
+    <Dialog
+      open
+      onClose={() => onDone(false)}
+      title={`Add a step ${insertionText(editor.content.steps, place)}`}
+    >
       <div className="step-menu" onKeyDown={moveByKeys}>
         {TYPES.map(({ title, types }) => (
           <section key={title} className="step-types">

@@ -15,7 +15,7 @@ import { errorsOf, type FlowProblems } from './problems.ts';
 import { StepRepairs } from './step-repairs.tsx';
 import type { FlowEditor } from './use-flow-editor.ts';
 
-export interface StepDeskProps {
+export interface StepEditorProps {
   flow: Flow;
   editor: FlowEditor;
   step: Step;
@@ -23,7 +23,7 @@ export interface StepDeskProps {
   names: AudienceNames;
 }
 
-interface StepPanelProps extends StepDeskProps {
+interface StepPanelProps extends StepEditorProps {
   onEditLetter: () => void;
   onNext: () => void;
   onMove: () => void;
@@ -35,7 +35,7 @@ export const contentFromOf = ({ templates }: Flow): ContentFrom =>
   new Map(templates.map(({ id, content_from: from }) => [id, from]));
 
 /** Returns what the form of a step needs. */
-export function formOf({ editor, step, problems, names }: StepDeskProps): StepFormProps {
+export function formOf({ editor, step, problems, names }: StepEditorProps): StepFormProps {
   const key = keyOf(step);
   return {
     step,

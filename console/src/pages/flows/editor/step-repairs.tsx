@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../../../ui/button.tsx';
 import { Notice } from '../../../ui/notice.tsx';
-import { LoadTemplateDialog } from '../../campaigns/desk/load-template-dialog.tsx';
+import { LoadTemplateDialog } from '../../campaigns/editor/load-template-dialog.tsx';
 import { keyOf } from '../flow-layout.ts';
 import { changeStep, renewStep } from './commands.ts';
 import { channelOf, letterPatch } from './letter-of-step.ts';

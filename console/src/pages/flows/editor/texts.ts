@@ -2,7 +2,7 @@
 import type { AudienceNames } from '../../../api/choices.ts';
 import { branchesOf } from '../flow-layout.ts';
 import { stepSummary, stepTitle, type FlowStep } from '../step-text.ts';
-import { findStep, sequenceAt, type Place, type Step } from './model.ts';
+import { findStep, sequenceAt, type InsertionPoint, type Step } from './model.ts';
 
 /** Returns the id of a step; `new 2` for the second of its type that is not yet published. */
 export function keyText(step: Step): string {
@@ -25,7 +25,7 @@ export const stepLine = (step: Step, names: AudienceNames): string =>
   `${nameOf(step)}: ${stepSummary(step as FlowStep, names)}`;
 
 /** Returns where a place is, to go on from "Add a step". */
-export function placeText(steps: readonly Step[], { branch, index }: Place): string {
+export function insertionText(steps: readonly Step[], { branch, index }: InsertionPoint): string {
   const before = sequenceAt(steps, branch)?.[index - 1];
   if (before) return `after ${nameOf(before)}`;
   const owner = branch && findStep(steps, branch.step)?.step;

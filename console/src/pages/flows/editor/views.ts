@@ -1,6 +1,6 @@
-import type { Way } from '../way.ts';
+import type { TakenPath } from '../taken-path.ts';
 import type { StepKey } from '../flow-layout.ts';
-import type { Place, Result, Step, FlowContent } from './model.ts';
+import type { InsertionPoint, Result, Step, FlowContent } from './model.ts';
 
 /** What the graph and the outline show, and what the user does in them. */
 export interface EditorViewProps {
@@ -12,8 +12,8 @@ export interface EditorViewProps {
   run: (command: (steps: readonly Step[]) => Result) => void;
   /** What is wrong with a step, by its key as text. */
   problems: Readonly<Record<string, readonly string[]>>;
-  /** The way of a simulated contact; without one, the whole flow is drawn alike. */
-  way?: Way | undefined;
+  /** The path of a simulated contact; without one, the whole flow is drawn alike. */
+  takenPath?: TakenPath | undefined;
   /** One line about what a step does. */
   summaryOf: (step: Step) => string;
   /** Who enters, in one line. */
@@ -21,5 +21,5 @@ export interface EditorViewProps {
   /** What a '+' mark does: "Add a step", or "Put Email 1" while a step is moved by its panel. */
   addText: string;
   /** Opens the menu of types for a '+' mark, which also pastes; or puts the step that is moved. */
-  onAdd: (place: Place) => void;
+  onAdd: (place: InsertionPoint) => void;
 }

@@ -1,6 +1,6 @@
 /** The forms of steps with branches. */
 import { FilterBuilder } from '../../../../editors/filters/filter-builder.tsx';
-import type { EarlierStep } from '../../../../editors/filters/place.ts';
+import type { EarlierStep } from '../../../../editors/filters/filter-context.ts';
 import { Button } from '../../../../ui/button.tsx';
 import { Field, Select } from '../../../../ui/field.tsx';
 import { NumberInput } from '../../../../ui/number-input.tsx';

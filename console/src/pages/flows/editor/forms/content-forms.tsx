@@ -5,7 +5,7 @@ import type { Content } from '../../../../editors/content/content.ts';
 import { Button } from '../../../../ui/button.tsx';
 import { Facts } from '../../../../ui/facts.tsx';
 import { Field, TextInput } from '../../../../ui/field.tsx';
-import { LoadTemplateDialog } from '../../../campaigns/desk/load-template-dialog.tsx';
+import { LoadTemplateDialog } from '../../../campaigns/editor/load-template-dialog.tsx';
 import { channelOf, letterPatch } from '../letter-of-step.ts';
 import { allSteps, type FlowContent, type Step } from '../model.ts';
 import { isOfStep, type FieldErrors } from '../problems.ts';

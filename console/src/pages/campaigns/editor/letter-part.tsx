@@ -5,7 +5,7 @@ import { Button } from '../../../ui/button.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
 import { senderText } from './audience-text.ts';
 import { errorsBelow, type FieldErrors } from './check.ts';
-import { DeskPart } from './desk-part.tsx';
+import { EditorPart } from './editor-part.tsx';
 import { LoadTemplateDialog } from './load-template-dialog.tsx';
 import { SaveTemplateDialog } from './save-template-dialog.tsx';
 
@@ -30,7 +30,7 @@ export function LetterPart({
   const [loads, setLoads] = useState(0);
   const close = () => setDialog(null);
   return (
-    <DeskPart
+    <EditorPart
       name="letter"
       actions={
         <>
@@ -61,6 +61,6 @@ export function LetterPart({
         />
       )}
       {dialog === 'save' && <SaveTemplateDialog letter={letter} channel={channel} onClose={close} />}
-    </DeskPart>
+    </EditorPart>
   );
 }

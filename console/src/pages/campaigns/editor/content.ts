@@ -1,4 +1,4 @@
-/** What the desk edits of a campaign, in the form in which the API takes it. */
+/** What the editor edits of a campaign, in the form in which the API takes it. */
 import type { Schemas } from '../../../api/client.ts';
 import { LETTER_FIELDS, type Content, withoutDraftFields } from '../../../editors/content/content.ts';
 import { isBegun } from '../waiting.ts';
@@ -18,7 +18,7 @@ export interface Audience {
   } & Record<string, unknown>;
 }
 
-export interface DeskContent {
+export interface EditedCampaign {
   name: string;
   scheduled_at: string | null;
   data: { options: Options } & Record<string, unknown>;
@@ -37,7 +37,7 @@ export function letterOf(template: Letter): Content {
   return template.design === null ? letter : { ...letter, [from === 'design' ? 'body' : 'design']: null };
 }
 
-export function deskOf({ name, scheduled_at, data, trigger, template }: Campaign): DeskContent {
+export function editedCampaignOf({ name, scheduled_at, data, trigger, template }: Campaign): EditedCampaign {
   const { progress: _progress, outcome: _outcome, stop: _stop, ...own } = data;
   return {
     name,
@@ -52,8 +52,8 @@ export function deskOf({ name, scheduled_at, data, trigger, template }: Campaign
   };
 }
 
-type Patch = Pick<DeskContent, 'name'> &
-  Partial<Pick<DeskContent, 'scheduled_at' | 'data'>> & {
+type Patch = Pick<EditedCampaign, 'name'> &
+  Partial<Pick<EditedCampaign, 'scheduled_at' | 'data'>> & {
     trigger_attributes?: Audience;
     template_attributes: Schemas['TemplateAttributes'];
   };
@@ -69,7 +69,7 @@ export function stageOf(campaign: Pick<Campaign, 'status' | 'data'>): Stage | nu
 }
 
 /** The changes as a request takes them. */
-export function patchOf(content: DeskContent, stage: Stage): Patch {
+export function patchOf(content: EditedCampaign, stage: Stage): Patch {
   const letter = withoutDraftFields(content.template_attributes) as Schemas['TemplateAttributes'];
   if (stage !== 'begun') return { ...content, template_attributes: letter };
   const kept = Object.entries(letter).filter(([field]) => !SENDER_FIELDS.has(field));

@@ -15,7 +15,7 @@ import { useSegmentPreview } from '../../segments/preview.ts';
 import type { Campaign } from '../campaign-frame.tsx';
 import { errorsBelow, type FieldErrors } from './check.ts';
 import { audienceFilters, reachableFilters, type Audience } from './content.ts';
-import { DeskPart } from './desk-part.tsx';
+import { EditorPart } from './editor-part.tsx';
 import { Excluded } from './excluded.tsx';
 import { NewSegmentDialog } from './new-segment-dialog.tsx';
 
@@ -45,7 +45,7 @@ export function AudiencePart({
   const { contact_list_id: listId, segment_id: segmentId, data } = audience;
   const exclude = (part: Audience['data']) => onChange({ ...audience, data: { ...data, ...part } });
   return (
-    <DeskPart name="audience" actions={<Button onClick={() => setCreates(true)}>New segment</Button>}>
+    <EditorPart name="audience" actions={<Button onClick={() => setCreates(true)}>New segment</Button>}>
       <div className="grid">
         <Field label="List" error={errors.contact_list_id}>
           <Select
@@ -98,7 +98,7 @@ export function AudiencePart({
           onCreated={({ id }) => onChange({ ...audience, segment_id: id })}
         />
       )}
-    </DeskPart>
+    </EditorPart>
   );
 }
 

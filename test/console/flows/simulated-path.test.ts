@@ -1,10 +1,10 @@
-// The way of a simulated contact leads through the branches that it takes, by steps that have no ids yet, too.
+// The path of a simulated contact leads through the branches that it takes, by steps that have no ids yet, too.
 import { describe, expect, it } from '@jest/globals';
 import type { Schemas } from '../../../console/src/api/client.ts';
 import { answersOf, NOTHING } from '../../../console/src/pages/flows/editor/assumptions.ts';
 import { stepAtPath, type FlowContent, type Step } from '../../../console/src/pages/flows/editor/model.ts';
 import { keyOf, layOutFlow } from '../../../console/src/pages/flows/flow-layout.ts';
-import { simulatedWay } from '../../../console/src/pages/flows/way.ts';
+import { simulatedPath } from '../../../console/src/pages/flows/taken-path.ts';
 
 const steps: Step[] = [
   {
@@ -26,25 +26,25 @@ const simulation: Schemas['FlowSimulation'] = {
   ends: { state: 'completed', reason: 'end', at: '2026-03-02T09:00:00Z' },
 };
 
-const wayOf = (changes: Partial<Schemas['FlowSimulation']> = {}) =>
-  simulatedWay({ ...simulation, ...changes }, (position) => stepAtPath(steps, position)?.key ?? null);
+const pathOfRun = (changes: Partial<Schemas['FlowSimulation']> = {}) =>
+  simulatedPath({ ...simulation, ...changes }, (position) => stepAtPath(steps, position)?.key ?? null);
 
-describe('the way of a simulated contact', () => {
+describe('the path of a simulated contact', () => {
   it('finds steps by their position, and shows what they decide', () => {
-    const way = wayOf();
-    const states = layOutFlow(steps).steps.map(({ step }) => [keyOf(step), way.stateOf(step)]);
+    const takenPath = pathOfRun();
+    const states = layOutFlow(steps).steps.map(({ step }) => [keyOf(step), takenPath.stateOf(step)]);
     expect(states).toEqual([
       ['condition_1', 'taken'],
       ['sms_1', 'taken'],
       [4, 'other'],
       [5, 'taken'],
     ]);
-    expect([way.noteOf('condition_1'), way.noteOf(4)]).toEqual(['yes', '']);
+    expect([takenPath.noteOf('condition_1'), takenPath.noteOf(4)]).toEqual(['yes', '']);
   });
 
   it('follows the edges of the branches that were taken, to the end', () => {
-    const way = wayOf();
-    const edges = layOutFlow(steps).edges.filter(way.isTaken);
+    const takenPath = pathOfRun();
+    const edges = layOutFlow(steps).edges.filter(takenPath.isTaken);
     expect(edges.map(({ branch, to }) => [branch?.outcome ?? null, to])).toEqual([
       [null, 'condition_1'],
       ['yes', 'sms_1'],
@@ -56,8 +56,8 @@ describe('the way of a simulated contact', () => {
   });
 
   it('goes nowhere if the contact does not enter', () => {
-    const way = wayOf({ passes_filters: false });
-    expect(layOutFlow(steps).edges.filter(way.isTaken)).toEqual([]);
+    const takenPath = pathOfRun({ passes_filters: false });
+    expect(layOutFlow(steps).edges.filter(takenPath.isTaken)).toEqual([]);
   });
 });
 

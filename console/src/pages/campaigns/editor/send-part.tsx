@@ -10,9 +10,9 @@ import { BrandLink } from '../../../ui/links.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
 import type { Checked, FieldErrors } from './check.ts';
-import type { DeskContent } from './content.ts';
+import type { EditedCampaign } from './content.ts';
 import { isPast } from './local-time.ts';
-import { goTo, PLACES, placeOf } from './place.ts';
+import { goTo, PARTS, partOf } from './part.ts';
 import { SendSummary } from './send-summary.tsx';
 
 /** What is still missing or wrong, and the way out. */
@@ -26,7 +26,7 @@ export function SendPart({
   onSend,
 }: {
   campaign: Campaign;
-  draft: Draft<DeskContent>;
+  draft: Draft<EditedCampaign>;
   checked: Checked;
   errors: FieldErrors;
   busy: boolean;
@@ -92,7 +92,7 @@ function SendConfirmation({
   onClose,
 }: {
   campaign: Campaign;
-  draft: Draft<DeskContent>;
+  draft: Draft<EditedCampaign>;
   sender: string | null;
   onSend: () => void;
   /** Its time has passed while it was asked. */
@@ -129,7 +129,7 @@ function SendConfirmation({
   );
 }
 
-/** Everything that a send would refuse, with the way to its place. */
+/** Everything that a send would refuse, with the way to its part. */
 function Problems({
   checked,
   errors,
@@ -157,7 +157,7 @@ function Problems({
       <ul className="problems">
         {items.map(({ field, text }) => (
           <li key={`${field} ${text}`}>
-            <Place field={field} /> <Fault field={field} text={text} design={design} />
+            <PartLink field={field} /> <Fault field={field} text={text} design={design} />
           </li>
         ))}
       </ul>
@@ -179,12 +179,12 @@ function Fault({ field, text, design }: { field: string; text: string; design: C
 }
 
 /** Where the field is: on this page, or on that of the brand. */
-function Place({ field }: { field: string }) {
-  const place = placeOf(field);
-  if (place !== null) {
+function PartLink({ field }: { field: string }) {
+  const part = partOf(field);
+  if (part !== null) {
     return (
-      <button type="button" className="link" onClick={() => goTo(place)}>
-        {PLACES[place]}
+      <button type="button" className="link" onClick={() => goTo(part)}>
+        {PARTS[part]}
       </button>
     );
   }

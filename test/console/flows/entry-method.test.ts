@@ -1,10 +1,10 @@
 // A contact is let into a flow by what its trigger waits for, and by a request only where that cannot be done.
 import { expect, it } from '@jest/globals';
-import { entryWay, type EntryWay } from '../../../console/src/pages/flows/entry-way.ts';
+import { entryMethod, type EntryMethod } from '../../../console/src/pages/flows/entry-method.ts';
 
 const none = { event: null, contact_list_id: null, segment_id: null };
 
-it.each<[string, Parameters<typeof entryWay>[0], number[], EntryWay]>([
+it.each<[string, Parameters<typeof entryMethod>[0], number[], EntryMethod]>([
   ['an event', { ...none, event: 'signed_up' }, [], { by: 'event', event: 'signed_up' }],
   [
     'mail, which no client can track',
@@ -21,6 +21,6 @@ it.each<[string, Parameters<typeof entryWay>[0], number[], EntryWay]>([
   ],
   ['a segment', { ...none, segment_id: 5 }, [], { by: 'request', why: 'segment' }],
   ['nothing', none, [], { by: 'request', why: 'no_trigger' }],
-])('enters a flow that waits for %s', (_, trigger, listIds, way) => {
-  expect(entryWay(trigger, listIds)).toEqual(way);
+])('enters a flow that waits for %s', (_, trigger, listIds, method) => {
+  expect(entryMethod(trigger, listIds)).toEqual(method);
 });

@@ -7,23 +7,23 @@ import { keyOf, type StepKey } from '../flow-layout.ts';
 import { copySteps } from './clip.ts';
 import { keepClip, useClip } from './clipboard.ts';
 import { moveStep } from './commands.ts';
-import { findStep, sequenceAt, type Place, type Step } from './model.ts';
+import { findStep, sequenceAt, type InsertionPoint, type Step } from './model.ts';
 import { StepMenu } from './step-menu.tsx';
 import { nameOf } from './texts.ts';
 import type { FlowEditor } from './use-flow-editor.ts';
 
 /** What '+' marks do: they add a step, paste what was copied, or take the step that is moved. */
-export function usePlaces(flowId: number, editor: FlowEditor) {
+export function useInsertion(flowId: number, editor: FlowEditor) {
   const { content } = editor;
   const { brandId, signedIn } = useBrand();
   const owner = { userId: signedIn.user.id, brandId };
   const clip = useClip(owner);
-  const [place, setPlace] = useState<Place | null>(null);
+  const [place, setPlace] = useState<InsertionPoint | null>(null);
   const [moving, setMoving] = useState<StepKey | null>(null);
   const moved = moving === null ? undefined : findStep(content.steps, moving)?.step;
   return {
     addText: moved ? `Put ${nameOf(moved)}` : 'Add a step',
-    add(chosen: Place): void {
+    add(chosen: InsertionPoint): void {
       if (!moved) setPlace(chosen);
       else if (editor.run((steps) => moveStep(steps, keyOf(moved), chosen))) setMoving(null);
     },

@@ -10,7 +10,7 @@ import type { Campaign } from '../campaign-frame.tsx';
 import type { UnpublishedChanges } from '../unpublished-changes.ts';
 import { AudienceCount, AudiencePart } from './audience-part.tsx';
 import { type FieldErrors, useCheck, withoutIncomplete, withoutMissing } from './check.ts';
-import { deskOf, patchOf, type DeskContent, type Stage } from './content.ts';
+import { editedCampaignOf, patchOf, type EditedCampaign, type Stage } from './content.ts';
 import { LetterPart } from './letter-part.tsx';
 import { isPast, PAST_TEXT } from './local-time.ts';
 import { campaignForm } from './read-draft.ts';
@@ -18,20 +18,20 @@ import { SendPart } from './send-part.tsx';
 import { SendingPart } from './sending-part.tsx';
 
 const publishedOf = (campaign: Campaign) => ({
-  content: deskOf(campaign),
+  content: editedCampaignOf(campaign),
   etag: `"${campaign.revision}"`,
   at: campaign.updated_at,
 });
 
 /** Edits a campaign: whom it is for, what they get, when it is sent, and what is still missing. */
-export function Desk({
+export function CampaignEditor({
   campaign,
   stage,
   onChanges,
 }: {
   campaign: Campaign;
   stage: Stage;
-  /** Is given whether there are changes that are not saved as the campaign; null when the desk is closed. */
+  /** Is given whether there are changes that are not saved as the campaign; null when the editor is closed. */
   onChanges: (changes: UnpublishedChanges | null) => void;
 }) {
   const { id, channel } = campaign;
@@ -68,7 +68,7 @@ export function Desk({
     stage !== 'begun' && isPast(content.scheduled_at) ? { scheduled_at: [PAST_TEXT] } : {};
   const all = withoutIncomplete({ ...refused, ...checked.errors, ...late }, content);
   const errors = askedAt !== null ? all : withoutMissing(all);
-  const change = (part: Partial<DeskContent>) => draft.change((before) => ({ ...before, ...part }));
+  const change = (part: Partial<EditedCampaign>) => draft.change((before) => ({ ...before, ...part }));
   return (
     <>
       <DraftBar
@@ -123,7 +123,7 @@ function doneText(status: 'active' | null, at: string | null): string {
 }
 
 /** One of two versions that someone has to choose from. */
-function Version({ content, channel }: { content: DeskContent; channel: Campaign['channel'] }) {
+function Version({ content, channel }: { content: EditedCampaign; channel: Campaign['channel'] }) {
   const { name, scheduled_at: at, template_attributes: letter, trigger_attributes: audience } = content;
   return (
     <>

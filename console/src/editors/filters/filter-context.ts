@@ -10,16 +10,16 @@ export interface EarlierStep {
 }
 
 /** Where the filters of a builder stand, and what was refused in them. */
-export interface FilterPlace {
+export interface FilterSurface {
   scope: Scope;
   steps: readonly EarlierStep[];
   /** What the API refused, by paths from the filters, such as `0.value`. */
   errors: Readonly<Record<string, readonly string[]>>;
 }
 
-export const PlaceContext = createContext<FilterPlace>({ scope: 'segment', steps: [], errors: {} });
+export const FilterContext = createContext<FilterSurface>({ scope: 'segment', steps: [], errors: {} });
 
-export const usePlace = (): FilterPlace => useContext(PlaceContext);
+export const useFilterContext = (): FilterSurface => useContext(FilterContext);
 
 /** Returns the number of a filter for people: `2.1` is the first in the group that is the second filter. */
 export const numberOf = (path: string): string =>

@@ -5,20 +5,20 @@ import type { Schemas } from '../../api/client.ts';
 const MAIL_EVENT = 'email_received';
 
 /** An event of the trigger, the list of the trigger, or a request that names the contact. */
-export type EntryWay =
+export type EntryMethod =
   { by: 'event'; event: string } | { by: 'list'; listId: number } | { by: 'request'; why: RequestReason };
 
 type RequestReason = 'segment' | 'mail' | 'in_list' | 'no_trigger';
 
 /** Returns what the trigger waits for; a request, if it waits for what cannot be done now. */
-export function entryWay(
+export function entryMethod(
   {
     event,
     contact_list_id: listId,
     segment_id: segmentId,
   }: Pick<Schemas['FlowTrigger'], 'event' | 'contact_list_id' | 'segment_id'>,
   listIds: readonly number[],
-): EntryWay {
+): EntryMethod {
   if (event !== null) return event === MAIL_EVENT ? { by: 'request', why: 'mail' } : { by: 'event', event };
   if (listId !== null)
     return listIds.includes(listId) ? { by: 'request', why: 'in_list' } : { by: 'list', listId };

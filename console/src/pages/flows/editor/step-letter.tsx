@@ -1,10 +1,10 @@
 import { Button } from '../../../ui/button.tsx';
 import { StepContent } from './forms/content-forms.tsx';
-import { contentFromOf, formOf, type StepDeskProps } from './step-panel.tsx';
+import { contentFromOf, formOf, type StepEditorProps } from './step-panel.tsx';
 import { nameOf } from './texts.ts';
 
 /** The letter of an email step, over the whole page. */
-export function LetterDesk({ onClose, ...props }: StepDeskProps & { onClose: () => void }) {
+export function StepLetter({ onClose, ...props }: StepEditorProps & { onClose: () => void }) {
   return (
     <>
       <div className="actions">

@@ -2,7 +2,7 @@ import { hasOnePart, isContent, isOptionalText } from '../../../editors/content/
 import type { DraftForm } from '../../../editors/draft/draft.ts';
 import { areFilters } from '../../../editors/filters/read-filters.ts';
 import { isObject } from '../../../ui/json-text.ts';
-import type { DeskContent } from './content.ts';
+import type { EditedCampaign } from './content.ts';
 
 const isOptionalId = (value: unknown): boolean => value === null || typeof value === 'number';
 
@@ -18,7 +18,7 @@ const isAudience = (value: unknown): boolean =>
   areOptionalIds(value.data.exclude_segment_ids) &&
   (value.data.filters === undefined || areFilters(value.data.filters));
 
-const isDeskContent = (value: unknown): value is DeskContent =>
+const isEditedCampaign = (value: unknown): value is EditedCampaign =>
   isObject(value) &&
   typeof value.name === 'string' &&
   isOptionalText(value.scheduled_at) &&
@@ -28,9 +28,9 @@ const isDeskContent = (value: unknown): value is DeskContent =>
   isContent(value.template_attributes);
 
 /** @returns null if the editor of campaigns cannot show it */
-export const readDraft = (value: unknown): DeskContent | null => (isDeskContent(value) ? value : null);
+export const readDraft = (value: unknown): EditedCampaign | null => (isEditedCampaign(value) ? value : null);
 
-export const campaignForm: DraftForm<DeskContent> = {
+export const campaignForm: DraftForm<EditedCampaign> = {
   read: readDraft,
   isSound: ({ template_attributes: letter }, { mine, theirs }) =>
     hasOnePart(letter, [mine.template_attributes, theirs.template_attributes]),

@@ -5,7 +5,7 @@ import { ApiError, messageOf } from '../../../api/errors.ts';
 import { retryWhenAllowed } from '../../../api/query-client.ts';
 import { areComplete } from '../../../editors/filters/values.ts';
 import { useSettled } from '../../../ui/settled.ts';
-import { patchOf, type DeskContent, type Stage } from './content.ts';
+import { patchOf, type EditedCampaign, type Stage } from './content.ts';
 
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
@@ -28,7 +28,7 @@ const FILTERS = 'trigger_attributes.data.filters';
 /** Replaces what the API says about filters that someone is still making. */
 export function withoutIncomplete(
   errors: FieldErrors,
-  { trigger_attributes: audience }: DeskContent,
+  { trigger_attributes: audience }: EditedCampaign,
 ): FieldErrors {
   if (areComplete(audience.data.filters ?? [], 'segment')) return errors;
   const others = Object.entries(errors).filter(
@@ -47,7 +47,7 @@ const inWords = (errors: FieldErrors): FieldErrors =>
   );
 
 /** Checks a campaign whenever it has settled. Once it has recipients, its content is checked by the editor. */
-export function useCheck(id: number, content: DeskContent, stage: Stage): Checked {
+export function useCheck(id: number, content: EditedCampaign, stage: Stage): Checked {
   const asked = useSettled(patchOf(content, stage));
   const { data, error, isPlaceholderData, refetch } = useQuery({
     ...retryWhenAllowed,

@@ -6,7 +6,7 @@ import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
 import { AudienceCount } from './audience-part.tsx';
 import { audienceText, senderText } from './audience-text.ts';
-import type { DeskContent } from './content.ts';
+import type { EditedCampaign } from './content.ts';
 
 /** What is about to be sent, and to whom, in words. @param props.sender null: the provider decides, or it is not known */
 export function SendSummary({
@@ -14,7 +14,7 @@ export function SendSummary({
   channel,
   sender,
 }: {
-  content: DeskContent;
+  content: EditedCampaign;
   channel: Campaign['channel'];
   sender: string | null;
 }) {

@@ -2,8 +2,8 @@ import { Checkbox, Field, TextInput } from '../../../ui/field.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
 import { AbTest } from './ab-test.tsx';
 import type { FieldErrors } from './check.ts';
-import type { DeskContent, Options } from './content.ts';
-import { DeskPart } from './desk-part.tsx';
+import type { EditedCampaign, Options } from './content.ts';
+import { EditorPart } from './editor-part.tsx';
 import { localText, timeOf } from './local-time.ts';
 
 const UTM = [
@@ -22,16 +22,16 @@ export function SendingPart({
   errors,
   change,
 }: {
-  content: DeskContent;
+  content: EditedCampaign;
   channel: Campaign['channel'];
   errors: FieldErrors;
-  change: (part: Partial<DeskContent>) => void;
+  change: (part: Partial<EditedCampaign>) => void;
 }) {
   const { options } = content.data;
   const set = (part: Partial<Options>) =>
     change({ data: { ...content.data, options: { ...options, ...part } } });
   return (
-    <DeskPart name="sending">
+    <EditorPart name="sending">
       <div className="grid">
         <When at={content.scheduled_at} errors={errors} onChange={(at) => change({ scheduled_at: at })} />
         <Field
@@ -55,7 +55,7 @@ export function SendingPart({
       />
       {channel === 'email' && <Utm options={options} errors={errors} set={set} />}
       <AbTest options={options} channel={channel} errors={errors} set={set} />
-    </DeskPart>
+    </EditorPart>
   );
 }
 

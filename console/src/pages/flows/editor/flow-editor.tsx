@@ -13,7 +13,7 @@ import { stepSummary, triggerText, type FlowStep } from '../step-text.ts';
 import { useFlowProblems } from './check-flow.ts';
 import { flowForm } from './flow-form.ts';
 import { flowText, FlowVersion } from './flow-version.tsx';
-import { LetterDesk } from './letter-desk.tsx';
+import { StepLetter } from './step-letter.tsx';
 import { findStep, type FlowContent } from './model.ts';
 import { messagesByStep, type FlowProblems } from './problems.ts';
 import { OtherProblem } from './other-problem.tsx';
@@ -23,7 +23,7 @@ import { SimulatePanel, wayIn, type Simulated } from './simulate-panel.tsx';
 import { StepViews } from './step-views.tsx';
 import { useFlowEditor, type FlowEditor } from './use-flow-editor.ts';
 import { usePanel } from './use-panel.ts';
-import { usePlaces } from './use-places.tsx';
+import { useInsertion } from './use-insertion.tsx';
 
 const isTyping = (target: EventTarget) =>
   target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
@@ -39,7 +39,7 @@ function travelByKeys(event: KeyboardEvent, { undo, redo }: FlowEditor): void {
 }
 
 /** Where a flow is edited: its steps as a graph or an outline, the form of one of them, and its draft. */
-export function FlowDesk({ flow, published }: { flow: Flow; published: Published<FlowContent> }) {
+export function FlowEditorPage({ flow, published }: { flow: Flow; published: Published<FlowContent> }) {
   const draft = useDraft({ kind: 'flows', id: flow.id }, published, flowForm);
   const editor = useFlowEditor(draft);
   const names = useAudienceNames();
@@ -49,7 +49,7 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
   const email = letter === null ? undefined : findStep(editor.content.steps, letter)?.step;
   const common = { flow, editor, names, problems };
   return (
-    <div className="flow-desk" onKeyDown={(event) => travelByKeys(event, editor)}>
+    <div className="flow-editor" onKeyDown={(event) => travelByKeys(event, editor)}>
       <Header flow={flow} editor={editor} />
       <DraftBar
         draft={draft}
@@ -61,7 +61,7 @@ export function FlowDesk({ flow, published }: { flow: Flow; published: Published
       />
       <OtherProblems problems={problems} />
       {email ? (
-        <LetterDesk {...common} step={email} onClose={() => setLetter(null)} />
+        <StepLetter {...common} step={email} onClose={() => setLetter(null)} />
       ) : (
         <Steps {...common} onEditLetter={setLetter} />
       )}
@@ -130,12 +130,12 @@ function Steps({
   const { content } = editor;
   const [simulated, setSimulated] = useState<Simulated | null>(null);
   const [isSimulating, setSimulating] = useState(false);
-  const way = useMemo(
+  const takenPath = useMemo(
     () => (isSimulating ? wayIn(content, simulated) : undefined),
     [isSimulating, content, simulated],
   );
   const panel = usePanel(editor);
-  const places = usePlaces(flow.id, editor);
+  const places = useInsertion(flow.id, editor);
   return (
     <>
       {places.notice}
@@ -150,7 +150,7 @@ function Steps({
           triggerText={hasTrigger(content) ? triggerText(content.trigger, names) : 'Nobody yet'}
           addText={places.addText}
           onAdd={places.add}
-          way={way}
+          takenPath={takenPath}
         />
         <div className="flow-side">
           <Button aria-pressed={isSimulating} onClick={() => setSimulating(!isSimulating)}>

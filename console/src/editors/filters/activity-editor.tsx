@@ -4,7 +4,7 @@ import { isObject } from '../../ui/json-text.ts';
 import { ENGAGEMENTS, PERIOD_UNITS, type Filter } from './language.ts';
 import type { Notes } from './name-choice.tsx';
 import { NumberValue } from './one-value.tsx';
-import { type EarlierStep, usePlace } from './place.ts';
+import { type EarlierStep, useFilterContext } from './filter-context.ts';
 
 interface ValueProps {
   value: unknown;
@@ -42,7 +42,7 @@ export function PeriodEditor({ value, onChange, notes }: ValueProps) {
 }
 
 /** How often something was done, and since when; for emails, also with which. */
-export function DeedEditor({
+export function ActivityEditor({
   filter,
   onChange,
   notes,
@@ -114,7 +114,7 @@ const stepOption = (step: EarlierStep['key'], label: string): EmailOption => ({
 
 /** The emails that a filter can be about: those of campaigns, and in a flow those of earlier steps. */
 function useEmailOptions(name: string): EmailOption[] {
-  const { scope, steps } = usePlace();
+  const { scope, steps } = useFilterContext();
   const campaigns = useCampaignChoices().map(({ value, label }) => campaignOption(Number(value), label));
   const takesStep = name !== 'email_sent' && (scope === 'step' || scope === 'received');
   const emails = takesStep ? steps.filter(({ type }) => type === 'email') : [];
