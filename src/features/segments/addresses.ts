@@ -4,7 +4,7 @@ import {
   emailParts,
   phoneKeys,
   phonePattern,
-  type Place,
+  type PartPosition,
 } from '../../delivery/terms/addresses/search-keys.ts';
 import type { ColumnName, Predicate, Test } from './language.ts';
 import { type Path, readMany, readPart, readText, type ReadValue, type Report } from './values.ts';
@@ -23,7 +23,7 @@ const MAX_KEYS = 10_000;
 const TOO_MANY =
   'has too many phone numbers without a country code; write them with it, such as +49 30 123456';
 
-const places: Partial<Record<Predicate, Place>> = {
+const partPositions: Partial<Record<Predicate, PartPosition>> = {
   cont: 'contains',
   not_cont: 'contains',
   start: 'starts',
@@ -54,15 +54,18 @@ function equalTest({ column, predicate, value, path, report, strict }: Reading):
   return all && [{ type: 'address', match: 'equal', keys: all }];
 }
 
-function partTest({ column, value, path, report, strict }: Reading, place: Place): Test[] | undefined {
+function partTest(
+  { column, value, path, report, strict }: Reading,
+  position: PartPosition,
+): Test[] | undefined {
   const part = readPart(value, path, report);
   if (part === undefined) return undefined;
   if (column === 'email') {
     const parts = emailParts(part);
     if (parts.length === 0 && strict) return void report(path, 'must have more than spaces');
-    return [{ type: 'address', match: place, parts }];
+    return [{ type: 'address', match: position, parts }];
   }
-  const pattern = phonePattern(part, place);
+  const pattern = phonePattern(part, position);
   if (pattern !== null) return [{ type: 'address', match: 'pattern', pattern }];
   return strict
     ? void report(path, 'is not a part of a phone number')
@@ -72,7 +75,7 @@ function partTest({ column, value, path, report, strict }: Reading, place: Place
 /** Returns the tests of a filter by an address; null if its predicate does not compare; undefined after a report. */
 export function addressTests(reading: Reading): Test[] | null | undefined {
   const { predicate } = reading;
-  const place = places[predicate];
-  if (place) return partTest(reading, place);
+  const position = partPositions[predicate];
+  if (position) return partTest(reading, position);
   return ['eq', 'not_eq', 'in', 'not_in'].includes(predicate) ? equalTest(reading) : null;
 }

@@ -19,7 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import pg from 'pg';
 import type { DevFile } from '../../../src/local/home/dev-file.ts';
 import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
-import { OPEN_FOLDER, removeLinkedData } from '../../../src/local/postgres/place.ts';
+import { OPEN_FOLDER, removeLinkedData } from '../../../src/local/postgres/location.ts';
 import { startPostgres } from '../../../src/local/postgres/server.ts';
 import { createOpenFolder } from '../../support/open-folder.ts';
 

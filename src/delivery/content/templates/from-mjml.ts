@@ -13,7 +13,7 @@ const MAX_FAULTS = 50;
 
 const problemsOf = (faults: readonly MjmlFault[], hidden: HiddenText): Problem[] =>
   faults.slice(0, MAX_FAULTS).map(({ at, message }) => {
-    const { line, column } = hidden.placeOf(at);
+    const { line, column } = hidden.positionOf(at);
     return { field: 'body', code: 'mjml_error', message: `line ${line}, column ${column}: ${message}` };
   });
 
@@ -72,7 +72,7 @@ function refuseLost(lost: readonly Placeholder[], hidden: HiddenText): void {
 }
 
 function lostLiquid({ source, at = 0 }: { source: string; at?: number }, hidden: HiddenText): Problem {
-  const { line, column } = hidden.placeInSource(at);
+  const { line, column } = hidden.positionInSource(at);
   const message = `line ${line}, column ${column}: MJML has no place for ${source.slice(0, 100)} where it stands`;
   return { field: 'body', code: 'lost_liquid', message };
 }

@@ -37,7 +37,7 @@ const PRINTING = /^\{%-?\s*(?:echo|cycle|increment|decrement)\b|^\{%-?\s*liquid\
 const CAPTURE = /^\{%-?\s*(capture|endcapture)\b/;
 
 /** Counted from 1, in UTF-16 units. */
-interface Place {
+interface SourcePosition {
   line: number;
   column: number;
 }
@@ -56,12 +56,12 @@ export class HiddenText {
   }
 
   /** Returns where a position in the text is in the source. */
-  placeOf(position: number): Place {
+  positionOf(position: number): SourcePosition {
     const [hidden, source] = this.#places.findLast(([start]) => start <= position) ?? [0, 0];
-    return this.placeInSource(source + position - hidden);
+    return this.positionInSource(source + position - hidden);
   }
 
-  placeInSource(position: number): Place {
+  positionInSource(position: number): SourcePosition {
     const before = this.#source.slice(0, position).split('\n');
     return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
   }
@@ -70,7 +70,7 @@ export class HiddenText {
   lineOf(line: number): number {
     let start = 0;
     for (let n = 1; n < line; n += 1) start = this.text.indexOf('\n', start) + 1;
-    return this.placeOf(start).line;
+    return this.positionOf(start).line;
   }
 }
 

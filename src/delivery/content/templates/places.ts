@@ -10,10 +10,10 @@ import { escapeValue } from './values.ts';
 /** How far before a position to search for `url(`, in characters. */
 const MAX_LOOK_BACK = 2_000;
 
-type Place = 'text' | 'attribute' | 'css' | 'name';
+type HtmlContext = 'text' | 'attribute' | 'css' | 'name';
 
 interface Zone extends Range {
-  place: Place;
+  place: HtmlContext;
 }
 
 /** The zones that are not text, in order and without overlap. */

@@ -101,7 +101,7 @@ export function emailKeys(text: string): readonly string[] | AddressError {
 }
 
 /** Where a part of an address is looked for. */
-export type Place = 'contains' | 'starts' | 'ends';
+export type PartPosition = 'contains' | 'starts' | 'ends';
 
 function asciiDomain(part: string): string {
   return part
@@ -131,13 +131,13 @@ export function emailParts(text: string): readonly string[] {
  * Returns a pattern of the stored numbers that have a part, as PostgreSQL and JavaScript understand it.
  * @returns null if no number has it
  */
-export function phonePattern(text: string, place: Place): string | null {
+export function phonePattern(text: string, position: PartPosition): string | null {
   const digits = digitsOf(text);
   if (digits === null || digits === '') return null;
-  if (digits.startsWith('+')) return `^[+]${digits.slice(1)}${place === 'ends' ? '$' : ''}`;
-  if (place === 'ends') return `${digits.replace(/^0+(?=[0-9])/, '0?')}$`;
+  if (digits.startsWith('+')) return `^[+]${digits.slice(1)}${position === 'ends' ? '$' : ''}`;
+  if (position === 'ends') return `${digits.replace(/^0+(?=[0-9])/, '0?')}$`;
   const national = `^[+]${CALLING_CODE}0?${digits.replace(/^0+(?=[0-9])/, '')}`;
-  if (place === 'contains') return digits.startsWith('0') ? `${digits}|${national}` : digits;
+  if (position === 'contains') return digits.startsWith('0') ? `${digits}|${national}` : digits;
   return digits.startsWith('0') ? national : `^[+]${digits}|${national}`;
 }
 

@@ -8,7 +8,7 @@ import {
   phoneKeys,
   phonePattern,
 } from '../../../../src/delivery/terms/addresses/search-keys.ts';
-import type { Place } from '../../../../src/delivery/terms/addresses/search-keys.ts';
+import type { PartPosition } from '../../../../src/delivery/terms/addresses/search-keys.ts';
 
 describe('phone numbers', () => {
   // National and international forms as the national numbering plans and ITU-T E.123 show them.
@@ -66,7 +66,7 @@ describe('phone numbers', () => {
     },
   );
 
-  const parts: [string, Place, string, boolean][] = [
+  const parts: [string, PartPosition, string, boolean][] = [
     ['+49', 'starts', '+4930123456', true],
     ['0049', 'starts', '+4930123456', true],
     ['49', 'starts', '+4930123456', true],
