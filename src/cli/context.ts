@@ -80,7 +80,8 @@ export async function withDatabase<T>(
 }
 
 /**
- * Who runs the command, for the log of operators' changes: CARILLON_OPERATOR, else the user of the operating system.
+ * The person who runs the command, for the log of operators' changes: CARILLON_OPERATOR, else the user of the operating
+ * system.
  */
 export function operatorName({ CARILLON_OPERATOR: name }: Pick<Config, 'CARILLON_OPERATOR'>): string {
   if (name !== undefined) return name;

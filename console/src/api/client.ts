@@ -139,8 +139,8 @@ export interface Page<Row> {
   /** Whether `total` is an estimate. */
   estimated: boolean;
   /**
-   * The id after which the list goes on; null at its end, and where pages have numbers only. A page may have few rows,
-   * even none, and still go on: some filters search a part of the list for each page.
+   * The id after which the list continues; null at its end, and for lists whose pages have only numbers. A page may have
+   * few rows, even none, and still not be the last: some filters search a part of the list for each page.
    */
   after: string | null;
 }

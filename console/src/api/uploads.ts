@@ -6,7 +6,7 @@ export const IMAGE_TYPES = 'image/png,image/jpeg,image/gif,image/webp';
 
 /**
  * Stores a file. Its URL needs no credentials.
- * @param keep for letters, which show it as long as somebody reads them. Others are removed where they are not in use.
+ * @param keep for letters, which show it as long as they are read. Others are removed if they are not in use.
  * @throws ApiError
  */
 export const upload = (file: File, keep: boolean): Promise<Schemas['Upload']> =>

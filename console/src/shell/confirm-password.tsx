@@ -6,7 +6,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Field, TextInput } from '../ui/field.tsx';
 import { formText } from '../ui/form.ts';
 
-/** Asks for the password again when the API wants it before a change, as of a key. The request then goes on. */
+/** Asks for the password again if the API requires it for a change, such as that of a key. The request then continues. */
 export function ConfirmPassword() {
   const answer = useRef<((given: boolean) => void) | null>(null);
   const [open, setOpen] = useState(false);

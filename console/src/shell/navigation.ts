@@ -6,7 +6,7 @@ export interface NavigationItem {
   managersOnly?: boolean;
 }
 
-/** Every page that stands in the sidebar and in the command palette. */
+/** Every page in the sidebar and the command palette. */
 export const navigation: readonly { title: string; items: readonly NavigationItem[] }[] = [
   {
     title: 'Sending',

@@ -32,7 +32,7 @@ export const sessionRoute = createRoute({
   },
 });
 
-/** Pages about one brand. Its id stands in the URL, so that two tabs never mix. */
+/** Pages about one brand. Its id is in the URL, so that two tabs are never mixed up. */
 export const brandRoute = createRoute({
   getParentRoute: () => sessionRoute,
   path: 'brands/$brandId',

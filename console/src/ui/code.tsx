@@ -35,7 +35,7 @@ export const JsonBlock = ({ value, label }: { value: unknown; label?: string }) 
 );
 
 /**
- * Shown where a list is empty: what would stand there, and how to make the first.
+ * Shown if a list is empty: what it would contain, and how to create the first entry.
  * @param curl a command that does it through the API
  */
 export function EmptyState({ title, children, curl }: { title: string; children: ReactNode; curl?: string }) {

@@ -75,7 +75,7 @@ export function faultOf(row: Row, rows: readonly Row[]): string | null {
   return readRow(row).fault ?? null;
 }
 
-/** Gives a row another type; its text stays as far as the type can have it. */
+/** Gives a row another type; its text stays if the type can have it. */
 export function retype(row: Row, type: RowType): Row {
   const { name, text } = row;
   if (type === 'JSON') {

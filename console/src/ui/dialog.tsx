@@ -1,7 +1,7 @@
 import { Dialog as Radix } from 'radix-ui';
 import { useState, type ReactNode } from 'react';
 
-/** Moves the focus to the first field of a dialog that has one, unless a field asked for it by itself. */
+/** Moves the focus to the first field of a dialog that has one, unless a field has asked for it. */
 function focusField(event: Event): void {
   const content = event.currentTarget;
   if (!(content instanceof HTMLElement) || content.contains(document.activeElement)) return;

@@ -10,7 +10,7 @@ export interface Filter {
   label: string;
   /** The values to choose from; without them, text is typed. */
   options?: readonly (string | { value: string; label: string })[];
-  /** What stands for no value; by default "Any". */
+  /** The choice that means no value; by default "Any". */
   any?: string;
   type?: 'text' | 'email' | 'search' | 'number' | 'date';
 }
@@ -58,7 +58,7 @@ export function Filters({ filters, list }: { filters: readonly Filter[]; list: L
 
 const counted = new Intl.NumberFormat();
 
-/** Where the page stands in the list, and the way to the others. */
+/** The position of the page in the list, and the buttons to the others. */
 export function Pager({ list, page }: { list: ListState; page: Page<unknown> | undefined }) {
   if (!page) return null;
   if (list.after !== null || isCutShort(page)) return <SearchPager list={list} page={page} />;

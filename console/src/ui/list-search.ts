@@ -1,4 +1,4 @@
-/** Filters and the page of a list, which stand in the URL. */
+/** Filters and the page of a list, which are in the URL. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 
 export const PAGE_SIZE = 100;
@@ -28,7 +28,7 @@ export interface ListState {
   page: number;
   /** The given filters, as the API takes them. */
   filter: Record<string, string>;
-  /** The id after which a search goes on; null at its beginning. */
+  /** The id after which a search continues; null at its beginning. */
   after: string | null;
   /** The query of the request: the given filters, `page` or `after`, and `limit`. */
   query: Record<string, string | number>;

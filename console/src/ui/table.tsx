@@ -7,7 +7,7 @@ export interface TableColumn<Row> {
   key: string;
   header: string;
   cell: (row: Row) => ReactNode;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   align?: 'right';
   /** Not shown on narrow screens. */
   wideOnly?: boolean;
@@ -78,7 +78,7 @@ function useRowsInView(count: number, scroller: RefObject<HTMLDivElement | null>
 }
 
 /**
- * What stands in a cell. The function of a column may be another one each time: as a component of its own, it would
+ * The content of a cell. The function of a column may be another one each time: as a component of its own, it would
  * take a dialog that is open in the cell, and what is typed there, away.
  */
 const Cell = <Row,>({ show, row }: { show: ((row: Row) => ReactNode) | undefined; row: Row }) => show?.(row);

@@ -53,7 +53,7 @@ export interface OperatorSettings {
 export interface NewAccount extends OperatorSettings {
   name: string;
   owner: { email: string; password?: string; firstName?: string; lastName?: string };
-  /** Who creates the account, for its log. */
+  /** The person who creates the account, for its log. */
   actor?: string;
   /** Other fields of its first brand. */
   brand?: Pick<NewBrand, 'brandColor' | 'physicalAddress'>;

@@ -182,7 +182,7 @@ export function createCallbackRecording(deps: CallbackRecordingDeps) {
   return {
     /**
      * Records the facts of a callback. Resolves after the commit, and after recipients who opted out are unsubscribed.
-     * From then on, only batches that already had their intent can be sent to a recipient whom it suppressed or
+     * From then on, only batches that already had their intent can be sent to a recipient that it suppressed or
      * unsubscribed.
      * @throws PostgreSQL's error if it is unavailable: the provider then retries the callback
      */

@@ -20,7 +20,7 @@ interface Attempt {
   body: CheckCampaignBody;
   prepared: Prepared;
   account: AccountRules;
-  /** Is given whom the campaign is from, which is known whether or not a send would be refused. */
+  /** Receives the sender of the campaign, which is known whether or not a send would be refused. */
   onSender: (sender: string | null) => void;
 }
 

@@ -36,7 +36,7 @@ export async function createCampaign(
   return status === 'active' && prepared ? sendLocked(trx, deps, tenant, created, prepared) : created;
 }
 
-/** Selects those to whom a campaign was sent and who have not opened it. */
+/** Selects the contacts who were sent a campaign and have not opened it. */
 function notOpenedFilters(campaignId: number): Filter[] {
   const value = { campaign_id: campaignId };
   return [

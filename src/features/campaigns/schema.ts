@@ -156,7 +156,7 @@ function withinBytes(value: unknown): boolean {
 }
 const TOO_LARGE = `must have at most ${MAX_DATA_BYTES} bytes as JSON`;
 
-/** A schema of an object with any fields, of which one part is parsed strictly. Errors have dotted paths below it. */
+/** A schema of an object with any fields, one part of which is parsed strictly. Errors have dotted paths below it. */
 function openObject<Part extends z.ZodObject>(part: Part, split: (value: object) => Record<string, unknown>) {
   return z.record(z.string(), z.unknown()).superRefine((value, context) => {
     if (!withinBytes(value)) context.addIssue({ code: 'custom', message: TOO_LARGE });

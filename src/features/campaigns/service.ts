@@ -87,7 +87,7 @@ export async function deleteCampaign(
 const MAX_RESENT = 20_000;
 
 /**
- * Sends again to recipients for whom it is unknown whether the provider has their message. The campaign stays
+ * Sends again to recipients whose messages the provider may or may not have. The campaign stays
  * completed.
  * @returns how many were queued; if there are more, the next request continues
  * @throws AppError not_found, invalid_transition

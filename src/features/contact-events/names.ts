@@ -26,7 +26,7 @@ function keyOf({ brand_id: brandId, name }: EventName): string {
   return `${brandId}/${name}`;
 }
 
-/** Finds the numbers that stand for event names. Names are never deleted, so numbers may be cached. */
+/** Finds the numbers of event names. Names are never deleted, so numbers may be cached. */
 export interface EventNames {
   /**
    * Assigns a number to new names.

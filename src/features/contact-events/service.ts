@@ -41,7 +41,7 @@ export interface EventService {
     headerKey: string | null,
   ): Promise<{ event: EventResource; replayed: boolean }>;
   /**
-   * Tracks events, each by itself. They are committed when this resolves.
+   * Tracks events, each on its own. They are committed when this resolves.
    * @param headerKey events without a key get this one, with their index
    * @throws AppError unavailable: some events may have been tracked
    */

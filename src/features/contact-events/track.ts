@@ -226,7 +226,7 @@ interface Undecided {
   again: NewEvent[];
 }
 
-/** Writes events and sets their results as far as they are known. */
+/** Writes events and sets those of their results that are known. */
 async function decide(
   events: readonly NewEvent[],
   results: Results,

@@ -1,5 +1,5 @@
 /**
- * Finds the contacts of opt-outs of which only the HMAC of the address is known. A walk reads the contacts of a brand
+ * Finds the contacts of opt-outs that have only the HMAC of the address. A walk reads the contacts of a brand
  * in pages, in laps, for all such opt-outs of the brand together. An opt-out that arrives during a lap joins the walk
  * where it is. It has been compared with every contact when the walk reaches the same place in the next lap.
  */
@@ -225,7 +225,7 @@ export async function walkPage(pool: pg.Pool, options: WalkOptions): Promise<boo
   return taken.walk !== undefined;
 }
 
-/** Applies opt-outs of which only the HMAC is known to the contacts. Any number of processes may run this. */
+/** Applies opt-outs that have only the HMAC to the contacts. Any number of processes may run this. */
 export function startOptOutWalk({
   pool,
   pulse,

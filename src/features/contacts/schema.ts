@@ -149,7 +149,7 @@ const sentBack = (what: string) =>
         '`channels_attributes` subscribes.',
     });
 
-/** A channel as a client received it, of which only `subscribed: false` has an effect. */
+/** A channel as a client received it. Only its `subscribed: false` has an effect. */
 const copiedChannel = z.strictObject({
   ...channelReadOnly,
   id: z.int().nullish(),

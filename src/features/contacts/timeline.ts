@@ -177,7 +177,7 @@ interface Wanted {
 
 const valuesOf = ({ brandId, contactId, before }: Wanted) => [brandId, contactId, before ?? null];
 
-/** SQL: the sources of the count, each of which can stand alone. */
+/** SQL: the sources of the count, each of which can be used alone. */
 const countedParts = [eventsSql('offset 0'), messagesSql('offset 0'), subscriptionsSql].map((sql) =>
   sql.replace('from owner o', '(select * from contacts where brand_id = $1 and id = $2) o').trim(),
 );

@@ -11,7 +11,7 @@ export interface Withdrawal {
   channel: Channel;
   /** The form in which addresses are compared. */
   key: string;
-  /** When the recipient opted out; null: now, as far as is known. */
+  /** When the recipient opted out; null: not known, so now. */
   at: Date | null;
   /** Whether the recipient said no. If not, only a subscription ends that an earlier import gave without being asked. */
   isNo: boolean;

@@ -191,7 +191,7 @@ export const maxValuesFor = ({ actor }: Tenant): number =>
 const UNKNOWN = 'is masked, and no value with this mask is stored: give the value itself';
 const OTHER_URL = 'is masked, and its value was given for a URL of another host: give the value itself';
 
-/** A mask without a tag stands for what the saved step has under the same name. @returns null if it has nothing */
+/** A mask without a tag means the value that the saved step has under the same name. @returns null if it has nothing */
 function savedValue(
   saved: ReadonlyMap<number, Step>,
   { id }: NumberedStep,
@@ -217,7 +217,7 @@ function problemOf(keyring: Keyring, scope: BrandScope, stored: StoredValue): st
 /**
  * Checks the masks in the steps of a request, each of which keeps a stored value.
  * @param saved the steps of the flow
- * @param problems receives an error for each mask that stands for no value, or for one that another host receives
+ * @param problems receives an error for each mask that means no value, or for one that another host receives
  * @returns the steps, in which each mask has a tag, or was replaced by a value that is not sealed yet
  */
 export async function keepMasked(

@@ -157,7 +157,7 @@ function byStep(found: readonly FlowCount[]): Map<number, Map<string, number>> {
 export const IN_PROGRESS_SQL = `select coalesce(step_id, 0) as step, count(*)::bigint as count from flow_runs
   where flow_id = $1 and state = 'active' and not test group by 1`;
 
-/** Counts active runs by step, without those of test events; 0 stands for runs before their first step. */
+/** Counts active runs by step, without those of test events; 0 means runs before their first step. */
 async function findInProgress(db: Queryable, flowId: number): Promise<Map<number, number>> {
   const { rows } = await db.query<{ step: number; count: number }>({
     name: 'runs_in_progress',

@@ -55,13 +55,13 @@ export async function storedClaims(
 
 /**
  * The addresses that rows of a file have claimed, in earlier chunks and in this one. A contact that the import has
- * created stands for the claims to its addresses. All other claims are in `import_addresses`.
+ * created represents the claims to its addresses. All other claims are in `import_addresses`.
  */
 export class Claims {
   private readonly importId: number;
   private readonly earlier: ReadonlySet<string>;
   private readonly own = new Set<string>();
-  /** The addresses of this chunk for whose claims new contacts stand. */
+  /** The addresses of this chunk whose claims are represented by new contacts. */
   private readonly created = new Set<string>();
 
   private constructor(importId: number, earlier: ReadonlySet<string>) {
@@ -113,7 +113,7 @@ export class Claims {
     for (const key of keysOf(row)) this.own.delete(key);
   }
 
-  /** Call it when a contact was created, which stands for the claims of the row. */
+  /** Call it when a contact was created, which represents the claims of the row. */
   creates(row: ImportRow): void {
     for (const key of keysOf(row)) this.created.add(key);
   }
@@ -122,7 +122,7 @@ export class Claims {
     return !this.earlier.has(key) && !this.own.has(key);
   }
 
-  /** Stores the claims of this chunk for which no contact stands. */
+  /** Stores the claims of this chunk that no contact represents. */
   async store(trx: Queryable): Promise<void> {
     const keys = [...this.own].filter((key) => !this.created.has(key));
     if (keys.length === 0) return;

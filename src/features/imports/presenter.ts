@@ -35,7 +35,7 @@ function leftOutErrors(row: ListedImport): ImportError[] {
   return message === null ? [] : [{ row: null, column: null, code: 'errors_left_out', message }];
 }
 
-/** Returns the field of the mapping that stands for what a column says. */
+/** Returns the field of the mapping that means what a column says. */
 function consentField({ channel, kind }: ConsentUse): string {
   const wanted = kind === 'ambiguous' ? 'positive' : kind;
   const found = Object.entries(consentFields).find(([, of]) => of.kind === wanted && of.channel === channel);

@@ -97,7 +97,7 @@ function askingOf(
   return (args) => sending(args) === true;
 }
 
-/** The scopes of every call. Whoever may send need not write, and whoever may read mail need not read the rest. */
+/** The scopes of every call. A client that may send need not write; one that may read mail need not read the rest. */
 function fixedScopes({ scope, sends, mail }: AssistantRules, readOnly: boolean): AssistantScope[] {
   const scopes: AssistantScope[] = mail === 'always' ? ['inbox'] : [];
   if (scope) return [scope, ...scopes];

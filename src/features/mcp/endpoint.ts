@@ -65,7 +65,7 @@ async function toResult({ ctx }: McpInput, response: Response): Promise<RouteRes
   return { status, raw: response.ok ? inAcceptedForm(answer, readAccept(ctx.req.headers.accept)) : answer };
 }
 
-/** A subscription would outlive its token, and no list of ours changes. */
+/** A subscription would outlive its token, and our lists never change. */
 const noSubscriptions = ({ id }: RpcMessage): RouteResult => ({
   status: 404,
   body: {

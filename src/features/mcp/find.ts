@@ -34,7 +34,7 @@ function score({ name, route, description }: Operation, wanted: readonly string[
   return total;
 }
 
-/** For whom operations are found. */
+/** The caller for whom operations are found. */
 interface Finder {
   role: Role;
   /** Those that the user has allowed. */

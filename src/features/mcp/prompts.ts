@@ -1,4 +1,4 @@
-/** Tasks that users choose in their client. Each tells the assistant which tools to use, and when to ask. */
+/** Tasks that users choose in their client. Each describes which tools the assistant uses, and when it asks. */
 import {
   type GetPromptResult,
   type Prompt,

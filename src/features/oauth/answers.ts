@@ -15,7 +15,7 @@ export interface AnswerSecrets {
   others: string[];
 }
 
-/** The database has only a digest of the token, so that nobody can open its answers. */
+/** The database has only a digest of the token, so that a reader of the database cannot open its answers. */
 function keyOf({ token, clientId, codeVerifier }: AnswerSecrets): Buffer {
   const context = JSON.stringify(['oauth answer', clientId, codeVerifier]);
   return Buffer.from(hkdfSync('sha256', token, hash('sha256', context, 'buffer'), 'answer', KEY_BYTES));

@@ -18,7 +18,7 @@ export interface ClientDocuments {
   fetch(clientId: string): Promise<Response>;
 }
 
-/** Only a path tells the documents of a host apart. The address of the host is checked when it is requested. */
+/** Only their paths distinguish the documents of a host. The address of the host is checked when it is requested. */
 function isDocumentUrl(clientId: string): boolean {
   const url = clientId.length <= MAX_URL ? URL.parse(clientId) : null;
   return url?.protocol === 'https:' && url.username === '' && url.pathname !== '/' && url.href === clientId;

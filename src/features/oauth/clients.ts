@@ -2,7 +2,7 @@ import type { AdapterPayload } from 'oidc-provider';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { EVERY_CLIENT } from './client-metadata.ts';
 
-/** How long a client that nobody has granted anything stays registered. */
+/** How long a client stays registered without any grant. */
 export const UNUSED_CLIENT_HOURS = 24;
 /**
  * Clients without a grant: of one network, and of all. A network registers ten a minute, so each stays for the half hour
@@ -26,14 +26,14 @@ export async function findClient(db: Queryable, id: string): Promise<AdapterPayl
 /**
  * Stands for the document of a client, in requests with codes and tokens, which belong to the client of their grant
  * anyway. So a client whose website is down can renew its tokens, and no transaction waits for a website.
- * @returns undefined if nobody has granted the client anything
+ * @returns undefined if no user has granted the client anything
  */
 export async function findGrantedClient(db: Queryable, id: string): Promise<AdapterPayload | undefined> {
   const { rowCount } = await db.query('select 1 from oauth_grants where client_id = $1 limit 1', [id]);
   return rowCount === 0 ? undefined : { ...EVERY_CLIENT, client_id: id, redirect_uris: [NO_REDIRECT] };
 }
 
-/** SQL: deletes the oldest clients of the network `$1` that nobody uses, except for `$2`. */
+/** SQL: deletes the oldest clients of the network `$1` that no user has granted anything, except for `$2`. */
 const DELETE_OLDEST = `
   delete from oauth_clients where last_used_at is null and id in (
     select id from oauth_clients where network = $1 and last_used_at is null order by created_at desc, id offset $2)`;

@@ -106,7 +106,7 @@ export function revokeGrantsOfUser(db: Queryable, userId: number): Promise<numbe
 }
 
 /**
- * Takes an account and its brands out of grants, and ends grants of which nothing is left.
+ * Takes an account and its brands out of grants, and ends grants that have no account left.
  * @param of one grant, or those of a user
  */
 export async function removeAccountFromGrants(

@@ -42,7 +42,7 @@ function createPolicy() {
   return [new Prompt({ name: 'consent', requestable: true }, undecided)];
 }
 
-/** The library needs a key for identity tokens, of which it issues none: the scope `openid` does not exist here. */
+/** The library needs a key for identity tokens, although it issues none: the scope `openid` does not exist here. */
 function unusedKey() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] };
@@ -152,7 +152,7 @@ export function createProvider(issuer: string, deps: ProviderDeps): Provider {
   // The caller of the library sets X-Forwarded-Proto.
   provider.proxy = true;
   provider.on('server_error', (_ctx, error) => (currentOAuthRequest().failure = error));
-  // An event of Koa, of which the library's types know nothing.
+  // An event of Koa that is missing in the library's types.
   (provider as EventEmitter).on('error', (error) =>
     deps.log.error({ err: error }, 'error in the OAuth library'),
   );

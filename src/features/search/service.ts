@@ -8,7 +8,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Found, type FoundType, foundTypes, MAX_RESULTS } from './schema.ts';
 import { sources } from './sources.ts';
 
-/** Maximum numbers of results of types of which an address may have many. */
+/** Maximum numbers of results of types that can have many for one address. */
 const MAX_CONVERSATIONS = 5;
 
 type Row = Omit<Found, 'path'>;

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { base32 } from '../../platform/secrets/base32.ts';
 
 const CODES = 10;
-/** 80 bits: a plain hash is enough, because nobody can try them all. */
+/** 80 bits: a plain hash is enough, because they cannot all be tried. */
 const CODE_BYTES = 10;
 const GROUP = /.{4}(?=.)/g;
 

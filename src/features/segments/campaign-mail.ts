@@ -70,7 +70,7 @@ function problemOf(engagement: EngagementName, campaign: NamedCampaign | undefin
 
 /**
  * Checks the campaigns that filters name: each must be one of the brand that was sent or scheduled as email, and tracked
- * what the filter asks for. Otherwise, `did_not` would select contacts about whom nothing is known.
+ * what the filter asks for. Otherwise, `did_not` would select contacts whose activity is not known.
  */
 export async function campaignProblems(
   db: Queryable,

@@ -117,7 +117,7 @@ export function expandFilters(filters: readonly unknown[], segments: ClosedSegme
   return expand(requireOutline(filters).conditions, known);
 }
 
-/** Whether a test passes for one of the conditions of which a condition consists. */
+/** Whether a test passes for one of the parts of a condition. */
 function someLeaf(condition: Condition, test: (leaf: Condition) => boolean): boolean {
   switch (condition.type) {
     case 'all':

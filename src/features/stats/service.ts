@@ -48,7 +48,7 @@ function periodOf(query: StatsQuery, zone: string, now: number): { from: number;
   return { from, to };
 }
 
-/** The groups of which the response has a series each, also if nothing happened in them. */
+/** The groups, each of which has a series in the response, even if nothing happened in it. */
 function groupsOf(
   { group_by, source, channel }: StatsQuery,
   brands: readonly BrandZone[],

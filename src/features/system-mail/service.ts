@@ -123,7 +123,7 @@ export async function mailSecret(
   return ids.length;
 }
 
-/** How links that sign somebody in, or make a user, reach people. */
+/** How links that sign a person in, or create a user, reach people. */
 export interface LinkDelivery {
   /** PUBLIC_URL; null if it is not set. Links never contain the host of a request. */
   publicUrl: string | null;

@@ -77,7 +77,7 @@ export async function checkUnsaved(
 }
 
 /**
- * Converts a design to HTML with its Liquid, so that its author can go on in source.
+ * Converts a design to HTML with its Liquid, so that its author can continue in source.
  * @returns null as HTML if the design has errors; `problems` then say which
  * @throws AppError unavailable
  */

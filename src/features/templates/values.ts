@@ -6,7 +6,7 @@ import { preferenceUrl, unsubscribeLinks } from '../unsubscribe/service.ts';
 import { brandValues } from './brand-parts.ts';
 import { nested, sampleContact, type Samples } from './samples.ts';
 
-/** The links of a content that is only shown: nobody must unsubscribe a recipient by looking at a message. */
+/** The links of a content that is only shown: looking at a message must not unsubscribe its recipient. */
 export const DEAD_LINKS = { unsubscribe_url: '#', preferences_url: '#' };
 
 /** Returns the values for a sample: those of the caller, and the template's samples. Its links lead nowhere. */

@@ -16,7 +16,7 @@ import {
   targetToken,
 } from './shared-tokens.ts';
 
-/** What a token stands for. */
+/** What a token means. */
 export interface TrackedTarget {
   accountId: number;
   messageId: number;

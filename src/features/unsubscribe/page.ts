@@ -93,7 +93,7 @@ ${content}
   };
 }
 
-/** `a•••@example.com`: enough for people to recognize their own address, and no more. */
+/** `a•••@example.com`: enough for people to recognize their own address, but not to read it. */
 export function maskAddress(address: string): string {
   const at = address.lastIndexOf('@');
   const first = [...address.slice(0, at)][0] ?? '';

@@ -35,7 +35,7 @@ async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
 
 /** Why a top-up failed. */
 export interface TopUpFailure {
-  /** A code of the payment service, or one of ours. */
+  /** A code of the payment service or of Carillon. */
   failure: string;
   /**
    * Whether it counts as one of the failures in a row that turn top-ups off: the payer's bank or the service refused

@@ -64,7 +64,7 @@ export async function dropEntries(db: Queryable, ids: readonly number[]): Promis
   await db.query('delete from audit_entries where id = any ($1)', [ids]);
 }
 
-/** Records a 403. The same one is recorded at most once a minute, so that nobody can fill the log with refusals. */
+/** Records a 403. The same one is recorded at most once a minute, so that refusals cannot fill the log. */
 export async function insertRefusal(db: Queryable, request: AuditedRequest, status: number): Promise<void> {
   await db.query(
     `${INSERT} where not exists (

@@ -15,7 +15,7 @@ export function challengeHeader(origin: string, { error, scopes }: Challenge): s
 }
 
 /**
- * A 403 that tells the client to ask the user for more.
+ * A 403 that makes the client ask the user for more scopes.
  * @param scopes all that the client should ask for, including those that it has
  */
 export function insufficientScope(origin: string, scopes: readonly McpScope[]): AppError {

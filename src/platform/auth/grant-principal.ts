@@ -4,7 +4,7 @@ import type { AccountTenant, Principal } from './tenant.ts';
 
 /**
  * The caller of a route when an assistant uses it for its user. Routes that ask for a confirmation refuse, because
- * nobody gave a password.
+ * no user gave a password.
  * @param isConfirmed whether the user has confirmed that the call changes what is being sent
  * @throws AppError `not_found` for what the user did not tick or may no longer use
  */

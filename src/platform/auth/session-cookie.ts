@@ -13,7 +13,7 @@ export interface SessionCookies {
    * @returns the digest by which its row is found; null if there is none that counts
    */
   digestOf(headers: IncomingHttpHeaders): Buffer | null;
-  /** Whether this host can have cookies, and a page of ours sent the request. */
+  /** Whether this host can have cookies, and one of our pages sent the request. */
   fromOwnPage(headers: IncomingHttpHeaders): boolean;
   /** Whether the request has the CSRF token of a session, and {@link fromOwnPage}. */
   allowsChanges(headers: IncomingHttpHeaders, sessionId: number): boolean;

@@ -78,7 +78,7 @@ export interface TextSample {
 function createLines() {
   const lines: Buffer[] = [];
   let length = 0;
-  /** The beginning of a line that goes on in the next block. */
+  /** The beginning of a line that continues in the next block. */
   let rest: Buffer = Buffer.alloc(0);
   const take = (line: Buffer) => {
     if (line.length === 0 || length >= SAMPLE_BYTES || isAscii(line)) return;

@@ -7,7 +7,7 @@ export const RANGE_IDS = 2 ** 32;
 /**
  * A table partitioned by ranges of an id that comes from a sequence. Each partition covers the same number of ranges
  * and is named after the first. Because the sequence is moved to the next range from time to time, a range, and thus a
- * partition, stands for a span of time.
+ * partition, covers a span of time.
  */
 export interface RangedTable {
   name: string;

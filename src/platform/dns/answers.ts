@@ -17,7 +17,7 @@ function isRecordType(type: string): type is RecordType {
   return (recordTypes as readonly string[]).includes(type);
 }
 
-/** Records as `dns.resolve` returns them, or the code of its error. ETIMEOUT stands for every temporary failure. */
+/** Records as `dns.resolve` returns them, or the code of its error. ETIMEOUT means any temporary failure. */
 export type DnsAnswer = { records: unknown[] } | { code: 'ENOTFOUND' | 'ENODATA' | 'EBADNAME' | 'ETIMEOUT' };
 
 export interface DnsAnswers {

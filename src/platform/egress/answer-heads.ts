@@ -62,7 +62,7 @@ function headLength(bytes: Buffer, searched: number): number | null {
   return null;
 }
 
-/** Whether there is nothing to mend. Reading and writing a head costs several times as much. */
+/** Whether there is nothing to repair. Reading and writing a head costs several times as much. */
 const isPlain = (text: string): boolean =>
   PLAIN.test(text) && (text.match(FRAMING)?.length ?? 0) < 2 && !UNUSUAL_FRAMING.test(text);
 

@@ -34,7 +34,7 @@ export interface ContentEditorProps {
   footer: 'none' | 'marketing';
   /** Names that only this place has, such as `event.data.plan` in a flow. */
   names?: readonly string[];
-  /** Whom the letter is from, as recipients see it, if it is known. */
+  /** The sender of the letter, as recipients see it, if it is known. */
   sender?: string | null;
   /** The sender cannot be changed any more. */
   isSenderFixed?: boolean;

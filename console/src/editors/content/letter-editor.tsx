@@ -92,7 +92,7 @@ interface PartProps {
   change: Change;
 }
 
-/** What stands beside the letter in a mailbox. */
+/** What a mailbox shows beside the letter. */
 function Envelope({
   value,
   names,
@@ -128,7 +128,7 @@ const SENDER = [
   ['reply_to', 'Reply to'],
 ] as const;
 
-/** Whom the letter is from. */
+/** The sender of the letter. */
 function Sender({ value, sender, problems, change }: PartProps & { sender: string | null }) {
   return (
     <details className="section-style" open={SENDER.some(([name]) => messagesAt(problems, name).length > 0)}>

@@ -34,7 +34,7 @@ export function LiquidInput({
     onChange(`${value.slice(0, at)}${source}${value.slice(at)}`);
     cursor.current = at + source.length;
   };
-  /** The caret stands behind the value, so that typing goes on. */
+  /** The caret is behind the value, so that typing continues there. */
   const focusText = () => {
     const at = cursor.current ?? value.length;
     text.current?.focus();

@@ -64,7 +64,7 @@ const MISSING: Readonly<Record<string, string>> = {
   label: 'has no label',
 };
 
-/** Messages of the API that say what the field is or has go on after its name: `is required`. */
+/** Messages of the API that continue a sentence which begins with the name of the field: `is required`. */
 const GOES_ON = /^(?:is|are|has|have|must|may|can|cannot|needs|contains|names|leads|points|does|exceeds)\b/;
 
 /** Only source has lines; a text in the editor has none as its HTML has. */
@@ -100,7 +100,7 @@ function ofWhole(message: string): string {
   return GOES_ON.test(message) ? joined('The content', message) : ended(upper(message));
 }
 
-/** Returns a sentence that needs no names of the API. @param design the one that is spoken of */
+/** Returns a sentence without names of the API. @param design the design that the message is about */
 export function problemText(said: Said, design: Sections): string {
   const { field, code, message } = said;
   const known = code === undefined ? undefined : BY_CODE[code];

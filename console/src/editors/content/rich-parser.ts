@@ -62,7 +62,7 @@ class Reader {
     return token.source;
   }
 
-  /** @param end the element in which the blocks stand; its end is read, too */
+  /** @param end the element that contains the blocks; its end is read, too */
   #blocks(end: string | null, only?: string): { nodes: RichNode[]; tail: string } {
     const nodes: RichNode[] = [];
     for (;;) {

@@ -60,7 +60,7 @@ export function useSectionCommands(path: SectionPath) {
   const takeMove = useTakeMove();
   const section = sectionAt(sections, path);
 
-  /** Columns beside which this section stands, into which it could go. */
+  /** The columns next to this section, into which it can be moved. */
   const columnsNearby = (): { label: string; to: SectionPath }[] => {
     if (path.length !== 1 || !section || !isPlain(section)) return [];
     return ([-1, 1] as const).flatMap((by) => {

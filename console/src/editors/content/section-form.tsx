@@ -223,7 +223,7 @@ function SocialForm({ section, path, onChange }: FormProps<'social'>) {
         onChange={(event) => set(event.target.checked ? undefined : [])}
       />
       {links?.map((link, index) => (
-        // Links have nothing that tells them apart but their place.
+        // Only their positions distinguish links.
         <fieldset key={index} className="link-row">
           <legend>Link {index + 1}</legend>
           {(['url', 'title', 'icon'] as const).map((name) => (

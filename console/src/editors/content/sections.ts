@@ -1,4 +1,4 @@
-/** The sections of a design: where they stand, and how they change. Nothing is changed in place. */
+/** The sections of a design: where they are, and how they change. Nothing is changed in place. */
 import type { PlainSection, Section } from './content.ts';
 import { LIQUID } from './liquid-value.ts';
 import { REFERENCES } from './rich-doc.ts';
@@ -106,7 +106,7 @@ export const withInner = (sections: readonly Section[]): Section[] =>
 const copied = new WeakMap<readonly Section[], readonly Section[]>();
 
 /**
- * Returns sections of which none is there twice: a repeated one becomes a copy. A merge may repeat one, because versions
+ * Returns sections without repetitions: a repeated one becomes a copy. A merge may repeat one, because versions
  * of a letter share what they have in common, and a section is known by its identity. The same sections always get the
  * same copies.
  */
@@ -149,7 +149,7 @@ export function insertAt(sections: readonly Section[], path: SectionPath, added:
 export const removeAt = (sections: readonly Section[], path: SectionPath): Section[] =>
   withList(sections, listOf(path), sectionsIn(sections, listOf(path)).toSpliced(indexIn(path), 1));
 
-/** Whether a section may stand in a list: columns have no columns, and no list is endless. */
+/** Whether a list may contain a section: columns have no columns, and no list is endless. */
 export function mayStandIn(sections: readonly Section[], list: ListPath, section: Section): boolean {
   const length = findList(sections, list)?.length;
   if (length === undefined) return false;
@@ -158,7 +158,7 @@ export function mayStandIn(sections: readonly Section[], list: ListPath, section
 
 /**
  * Moves a section before the one at `to`, as the places are before the move.
- * @returns null if it cannot stand there; `path` is its new place
+ * @returns null if it cannot be there; `path` is its new place
  */
 export function moveTo(
   sections: readonly Section[],
@@ -240,7 +240,7 @@ export function designOf(body: string): Section[] {
     return [newSection('header'), { type: 'text', props: { html: greeting } }];
   }
   const markup = text.replaceAll(new RegExp(LIQUID, 'g'), '');
-  // A whole document or MJML cannot stand inside another letter.
+  // A whole document or MJML cannot be inside another letter.
   if (/<(?:html|body|mjml|!doctype)\b/i.test(markup)) return designOf('');
   if (/<[a-z][^>]*>/i.test(markup)) return [newSection('header'), { type: 'html', props: { html: body } }];
   const paragraphs = text.split(/\n\s*\n/).map((each) => `<p>${escaped(each).replaceAll('\n', '<br>')}</p>`);

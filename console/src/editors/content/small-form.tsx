@@ -25,7 +25,7 @@ export function SmallForm({
 }) {
   const send = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    // The form stands in a portal, but its events reach the forms around the editor.
+    // The form is in a portal, but its events reach the forms around the editor.
     event.stopPropagation();
     onSubmit();
   };

@@ -7,7 +7,7 @@ import type { Design } from './content.ts';
 import { problemText } from './problem-words.ts';
 
 /**
- * Asks before a letter goes on as source instead of a design.
+ * Asks before a letter is edited as source instead of as a design.
  * @param aside the source that was put aside in this draft; '' if there is none
  * @param onChoose is given the source
  */

@@ -41,7 +41,7 @@ export interface Merge<Content> {
   paths: readonly Path[];
 }
 
-/** Two versions of which one must be chosen. Nothing is saved until then, and neither is lost. */
+/** Two versions, between which the user must choose. Until then nothing is saved, and neither version is lost. */
 export interface Conflict<Content> {
   /** Someone else saved the draft, or changed what is live; or the draft has a form that the editor does not know. */
   about: 'draft' | 'published' | 'unreadable';

@@ -37,7 +37,7 @@ const isSection = (value: unknown): value is Section =>
 const sectionText = (section: Section): string =>
   [SECTION_NAMES[section.type], summaryOf(section)].filter((text) => text !== '').join(': ');
 
-/** An item, or several in a row, of which nothing is left. */
+/** An item that was removed, or several in a row. */
 const isRemoved = (path: Path, value: unknown): boolean =>
   typeof path.at(-1) === 'object' && (value === undefined || (Array.isArray(value) && value.length === 0));
 
@@ -69,7 +69,7 @@ export function FieldValue({
 }
 
 interface SimpleProps {
-  /** What the ids stand for. */
+  /** What the ids mean. */
   choices: readonly Choice[] | null;
   textOf: TextOf | undefined;
 }

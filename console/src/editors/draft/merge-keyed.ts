@@ -1,4 +1,4 @@
-/** Merges lists whose items have ids, such as steps: wherever an item stands, it is the same one. */
+/** Merges lists whose items have ids, such as steps: an item is the same wherever it is. */
 import { isObject } from '../../ui/json-text.ts';
 import { collide, type Merging, type Path, type Three } from './merging.ts';
 import { isSame } from './same.ts';
@@ -62,7 +62,7 @@ function commonOrder(
   return chosen === own ? mine : theirs;
 }
 
-/** What both added at the same place stands in an order that is the same for both. */
+/** What both added at the same place gets an order that is the same for both. */
 function mergeOrder(merging: Merging, path: Path, of: Three<Items>): readonly string[] {
   const keys = {
     base: [...of.base.keys()],

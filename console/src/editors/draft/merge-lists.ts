@@ -1,6 +1,6 @@
 /**
  * Merges lists whose items have no ids, such as the sections of a letter. Items are recognized by what they are: those
- * that are equal, and those that stand between the same neighbours and are of the same kind.
+ * that are equal, and those that are between the same neighbors and are of the same kind.
  */
 import { hashKey } from '@tanstack/react-query';
 import { commonItems } from '../../ui/common-items.ts';
@@ -44,7 +44,7 @@ function mergeGap(merging: Merging, path: Path, of: Three<List>, at: number): Li
     return theirs;
   }
   if (base.length > 0) return collide(merging, place, of);
-  // Both added something: it stands in an order that is the same for both.
+  // Both added something: its order is the same for both.
   merging.taken.push([...path, { at: at + mine.length, to: at + mine.length }]);
   return hashKey([mine]) < hashKey([theirs]) ? [...mine, ...theirs] : [...theirs, ...mine];
 }

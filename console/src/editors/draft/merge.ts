@@ -1,6 +1,6 @@
 /**
- * Merges what two people made of the same JSON. What only one of them changed is taken; what both changed alike is no
- * question. The rest are collisions, for which someone chooses. Parts that nobody else changed stay the same objects.
+ * Merges what two people made of the same JSON. What only one of them changed is taken, and so is what both changed in
+ * the same way. The rest are collisions, for which someone chooses. Parts that no one else changed stay the same objects.
  */
 import { isObject } from '../../ui/json-text.ts';
 import { mergeKeyed } from './merge-keyed.ts';

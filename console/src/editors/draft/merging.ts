@@ -1,7 +1,7 @@
 /** What the parts of a merge have in common. */
 import { isObject } from '../../ui/json-text.ts';
 
-/** A field; an item by its id; or the items of a list from `at` up to `to`, as they stand in mine. */
+/** A field; an item by its id; or the items of a list from `at` up to `to`, as they are in mine. */
 export type PathPart = string | { key: string } | { at: number; to: number };
 export type Path = readonly PathPart[];
 

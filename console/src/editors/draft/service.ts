@@ -43,7 +43,7 @@ export function createDraftService<Content extends object>(
   const tenant = { 'X-Account-Id': String(accountId), 'X-Brand-Id': String(brandId) };
   const find = () =>
     callWithTag(() => api.GET('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header: tenant } }));
-  /** The base of which the service has the content. */
+  /** The base whose content the service has. */
   let knownBase: string | null = null;
   const stored = (found: { data: Schemas['Draft']; etag: string }): StoredDraft<Content> => {
     knownBase = found.data.base_content && found.data.base;

@@ -25,7 +25,7 @@ export interface SessionParts<Content> {
   wait: (ms: number, work: () => void) => () => void;
   /** Loads what is live again; it comes in by `seePublished`. */
   reloadPublished: () => void;
-  /** What someone else did replaces what is shown, of which nothing was unsaved. Null: the draft is gone. */
+  /** What someone else did replaces what is shown; nothing of it was unsaved. Null: the draft is gone. */
   onReplaced: (stored: StoredDraft<Content> | null) => void;
   /** What someone else did is part of the content now. */
   onMerged: (merge: Merge<Content>) => void;

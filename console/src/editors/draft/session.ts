@@ -239,7 +239,7 @@ export class DraftSession<Content extends object> {
     for (const listener of this.listeners) listener();
   }
 
-  /** Reports what was merged. Who published it is asked for first. */
+  /** Reports what was merged. It first asks the API who published it. */
   private report(): void {
     const { versions } = this;
     const { merges, difference, published } = versions;

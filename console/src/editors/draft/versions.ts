@@ -14,7 +14,7 @@ export interface StoredDraft<Content> {
   etag: string;
   /** The ETag of the resource from which it began. */
   base: string;
-  /** What was live then, as far as the service was told and the editor can read it. */
+  /** What was live then, if the service knows it and the editor can read it. */
   baseContent: Content | null;
   at: string;
   by: string | null;
@@ -86,7 +86,7 @@ export class Versions<Content extends object> {
     this.settle();
   }
 
-  /** Takes in what is live now, whoever changed it. */
+  /** Takes over what is live now, no matter who changed it. */
   seePublished(published: Published<Content>): void {
     this.published = published;
     this.settle();

@@ -9,7 +9,7 @@ export interface EarlierStep {
   type: string;
 }
 
-/** Where the filters of a builder stand, and what was refused in them. */
+/** What the filters of a builder belong to, and what was refused in them. */
 export interface FilterSurface {
   scope: Scope;
   steps: readonly EarlierStep[];

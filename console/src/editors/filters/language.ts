@@ -80,7 +80,7 @@ export const PERIOD_UNITS = ['minutes', 'hours', 'days', 'weeks', 'months', 'yea
 /** Levels of groups. */
 export const MAX_DEPTH = 5;
 
-/** Where filters stand, which decides the names beyond those of a segment. */
+/** What filters belong to, which decides the names that they have besides those of a segment. */
 export type Scope = 'segment' | 'trigger' | 'step' | 'received';
 
 const PREFIXES: Readonly<Record<Scope, readonly string[]>> = {

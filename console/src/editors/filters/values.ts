@@ -1,4 +1,4 @@
-/** The values of filters: which a predicate takes, and what becomes of them when the name or the predicate changes. */
+/** The values of filters: which ones a predicate takes, and how they change when the name or the predicate changes. */
 import { isObject } from '../../ui/json-text.ts';
 import {
   kindOf,

@@ -22,7 +22,7 @@ interface Changes extends Record<TextName, string | null> {
   test_email_recipients: string[];
 }
 
-/** The name of the account, and whom its messages are from unless they say so themselves. */
+/** The name of the account, and the sender of messages that name none. */
 export function AccountSettings({ account }: { account: Schemas['Account'] }) {
   const reloadSignedIn = useReloadSignedIn();
   const kept = useKept('account');

@@ -60,7 +60,7 @@ function Parts({ campaign, onChanges }: Omit<Parameters<typeof CampaignEditor>[0
   );
 }
 
-/** The button that sends is at the end of the editor, which is gone then: the focus leads to what becomes of it. */
+/** The button that sends is at the end of the editor, which then closes: the focus moves to the progress. */
 function useShownAfterEditor(hasEditor: boolean, isShown: boolean) {
   const shown = useRef<HTMLDivElement>(null);
   const hadEditor = useRef(hasEditor);

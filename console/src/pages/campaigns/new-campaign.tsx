@@ -7,7 +7,7 @@ type Channel = Schemas['Campaign']['channel'];
 
 /**
  * Makes an empty draft and opens its editor, where everything else is decided.
- * @param props.segmentId whom it is for, where that is known
+ * @param props.segmentId its audience, if it is known
  */
 export function NewCampaign({ segmentId }: { segmentId?: number }) {
   const isFor = segmentId !== undefined;

@@ -27,7 +27,7 @@ const post = (body: Wish & { dry_run: boolean }, key: string) =>
     api.POST('/v1/my/contacts/bulk_actions', { params: { header: { 'Idempotency-Key': key } }, body }),
   );
 
-/** Counts first whom the action would change; only then can it be started. */
+/** First counts the contacts that the action would change; only then can it be started. */
 export function BulkActionDialog({
   kind,
   filter,

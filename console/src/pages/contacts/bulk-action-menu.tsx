@@ -17,7 +17,7 @@ export function BulkActionMenu({
   /** The filters of the list, as in its URL. */
   filter: Record<string, string>;
   selectedIds: readonly number[];
-  /** Whom the filters select, in words. */
+  /** The contacts that the filters select, in words. */
   everyone: string;
   onStarted: () => void;
 }) {

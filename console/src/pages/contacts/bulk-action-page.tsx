@@ -108,7 +108,7 @@ function State({ action }: { action: BulkAction }) {
   );
 }
 
-/** Whom the action is about, as the API was asked. */
+/** The contacts of the action, as the request named them. */
 function Audience({ action }: { action: BulkAction }) {
   const names = useAudienceNames();
   const { all, filters, ...plain }: Schemas['BulkFilter'] = action.filter;

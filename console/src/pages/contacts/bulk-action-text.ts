@@ -33,7 +33,7 @@ const booleanOf = (text: string): boolean =>
   text === 'true' || text === 'false' ? text === 'true' : (text as unknown as boolean);
 
 /**
- * Returns whom a bulk action is about. The API refuses an empty filter, so that a lost one never means everybody.
+ * Returns the contacts of a bulk action. The API refuses an empty filter: a lost filter never selects all contacts.
  * @param filter the filters of the list of contacts, as in its URL
  */
 export function bulkFilterOf(

@@ -7,7 +7,7 @@ interface FlowGraphProps {
   label: string;
   steps: readonly FlowStep[];
   trigger: ReactNode;
-  /** What stands at the end of the flow. */
+  /** What is shown at the end of the flow. */
   end: ReactNode;
   /** One line about what a step does. */
   summaryOf: (step: FlowStep) => string;

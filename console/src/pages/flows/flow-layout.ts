@@ -1,5 +1,5 @@
 /**
- * Where the steps of a flow stand in its drawing. A sequence goes down; the branches of a step stand side by side below
+ * Where the steps of a flow are in its drawing. A sequence goes down; the branches of a step are side by side below
  * it, and always meet again above the step that follows. So a drawing needs nothing but the steps as the API has them.
  */
 
@@ -37,7 +37,7 @@ export interface Point {
 /** A step with the upper left corner of its box. */
 export interface PlacedStep<Step extends LaidOutStep> extends Point {
   step: Step;
-  /** The innermost branch in which the step stands. */
+  /** The innermost branch that contains the step. */
   inside: BranchOfStep | null;
 }
 
@@ -58,7 +58,7 @@ export interface Edge {
   points: readonly Point[];
   /** The branch that the edge enters or leaves; null if it connects two steps of a sequence. */
   branch: BranchOfStep | null;
-  /** Where the label of a branch stands: at its entrance. */
+  /** Where the label of a branch is: at its entrance. */
   labelAt: Point | null;
   /** The step that the edge leads to; null if it is the end of the flow. */
   to: StepKey | null;

@@ -95,7 +95,7 @@ function Compare({ flow, versions }: { flow: Flow; versions: readonly Summary[] 
     })),
   ];
   if (versions.length === 0 || options.length < 2) return null;
-  // The newest two, of which the draft is the last choice.
+  // The newest two; the draft is the last choice.
   const [newest = '', second = DRAFT] = versions.map(({ number }) => String(number));
   const chosen = (given: string | undefined, usual: string) =>
     options.some(({ value }) => value === given) ? (given ?? usual) : usual;

@@ -1,4 +1,4 @@
-/** Where a run stands, in words. */
+/** Where a run is, in words. */
 import type { Schemas } from '../../api/client.ts';
 
 type Run = Schemas['FlowRunSummary'];

@@ -90,7 +90,7 @@ function MessageFigures({ messages }: { messages: NonNullable<StepReport['messag
   );
 }
 
-/** The step as the API has it, without what stands in its branches and its content. */
+/** The step as the API has it, without the steps of its branches and its content. */
 function StepSource({ step }: { step: FlowStep }) {
   const [open, setOpen] = useState(false);
   const { yes: _yes, no: _no, branches, body, design: _design, ...own } = step;

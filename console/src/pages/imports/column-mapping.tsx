@@ -5,7 +5,7 @@ import type { CsvColumn } from './csv-header.ts';
 /** What columns mean, by their names; columns that are missing are recognized by their names. */
 export type Mapping = Readonly<Record<string, string | null>>;
 
-/** Values of the choice that stand for no field. */
+/** Values of the choice that mean no field. */
 const AUTOMATIC = 'automatic';
 const IGNORE = 'ignore';
 

@@ -26,7 +26,7 @@ const PAUSE_MS: Partial<Record<Message['status'], number>> = {
 const pauseOf = ({ state }: Query<Message>): number | false =>
   (state.data && PAUSE_MS[state.data.status]) ?? false;
 
-/** One message: what became of it and why, what was sent, and to whom. */
+/** One message: what became of it and why, its content and its recipient. */
 export function MessagePage() {
   const id = useId('messageId');
   const query = useQuery({

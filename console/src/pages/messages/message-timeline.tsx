@@ -25,10 +25,10 @@ const MEANINGS: Record<Event['type'], string> = {
   clicked: 'Someone followed a link.',
 };
 
-/** What they contain stands in their meaning. */
+/** Their meaning already says what they contain. */
 const HOLDS: ReadonlySet<Event['type']> = new Set(['held', 'released']);
 
-/** Values in values, such as those of a bounce, stand one after another. */
+/** Values in values, such as those of a bounce, follow one another. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return String(value);

@@ -50,7 +50,7 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
   );
 }
 
-/** The provider of messages that nobody gets: those of test keys and of test runs of flows. */
+/** The provider of messages that are not sent: those of test keys and of test runs of flows. */
 const NO_PROVIDER = 'test';
 
 /** For a message that no limit holds: that no message leaves at all, or that it is a test. */

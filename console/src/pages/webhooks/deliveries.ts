@@ -1,4 +1,4 @@
-/** How the deliveries of a webhook stand. */
+/** The states of a webhook's deliveries. */
 import type { Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 

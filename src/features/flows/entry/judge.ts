@@ -91,7 +91,7 @@ async function runsSoFar(
 }
 
 /**
- * Decides whether a contact may enter a flow again. Only events may start concurrent runs, because each may stand for
+ * Decides whether a contact may enter a flow again. Only events may start concurrent runs, because each may mean
  * something different, such as an order.
  * @returns null if it may
  */

@@ -36,7 +36,7 @@ const BUSY_MS = 3_600_000;
 /** The same for a run that is held. The resume of the flow starts its workflow. */
 const HELD_MS = 31 * 86_400_000;
 
-/** The checkpoint at which a transaction leaves a run. */
+/** What a transaction stores of a run when it leaves it. */
 interface Checkpoint {
   record: RunRecord;
   waitsFor: WaitsFor | null;
@@ -287,7 +287,7 @@ function isFinal(error: unknown): boolean {
 function reasonToWait(error: unknown): string | null {
   if (isStatementTimeout(error)) return 'tries again soon, because its step or its filters took too long';
   if (error instanceof NewerRecordError)
-    return 'waits for a worker of the newer version that stored its checkpoint';
+    return 'waits for a worker of the newer version that stored its position';
   return null;
 }
 

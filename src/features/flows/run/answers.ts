@@ -1,4 +1,4 @@
-/** Limits how often flows answer the mail of a contact, so that two machines that answer each other come to rest. */
+/** Limits how often flows answer the mail of a contact, so that two machines that answer each other stop. */
 import { messageClasses } from '../../../delivery/terms/message.ts';
 import { RANGE_IDS } from '../../../platform/db/id-ranges.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';

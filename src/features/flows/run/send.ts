@@ -49,7 +49,7 @@ export interface FlowSenderDeps {
   limits: LimitSettings;
   /** The setting SUPPRESS_PLUS_ADDRESSES. */
   plusAddresses: boolean;
-  /** Recognizes opt-outs of which only the HMAC is known. */
+  /** Recognizes opt-outs that have only the HMAC. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
 }
 

@@ -23,7 +23,7 @@ export interface ReadReason {
   diagnostic: string | null;
 }
 
-/** The words about subscriptions, of which many lists have some, mean the same here. */
+/** The words about subscriptions that many lists have mean the same here. */
 const ofStates: Partial<Record<ConsentState, Meaning>> = {
   bounced: 'hard_bounce',
   complained: 'complaint',

@@ -1,9 +1,9 @@
-/** Finds the messages of ours that mails answer. */
+/** Finds our messages that mails answer. */
 import { parseMessageReference } from '../../../delivery/terms/addresses/reference.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ArrivingMail } from './arriving-mails.ts';
 
-/** A message of ours. */
+/** One of our messages. */
 export interface AnsweredMessage {
   id: number;
   /** Null: its contact was deleted. */
@@ -16,7 +16,7 @@ export interface AnsweredMessage {
 export interface Answer {
   message: AnsweredMessage;
   /**
-   * The mail names the message by a reference of ours, or arrived at its return path. Only those who have seen the
+   * The mail names the message by one of our references, or arrived at its return path. Only those who have seen the
    * message, or an answer, know these.
    */
   genuine: boolean;
@@ -41,7 +41,7 @@ const toAnswered = ({ id, to_key, idempotency_key, tags }: FoundMessage): Answer
   tags,
 });
 
-/** The ids of the messages that a mail names, and of which it has proof: that of the return path, then the nearest. */
+/** The ids of the messages that a mail names with proof: first that of the return path, then the nearest. */
 function genuineIds(mail: ArrivingMail, keys: readonly Buffer[]): number[] {
   const named = mail.reference_ids.slice(0, MAX_REFERENCES).flatMap((id) => {
     const reference = parseMessageReference(keys, localPart(id));
@@ -104,7 +104,7 @@ async function findByProviderId(
 }
 
 /**
- * Finds which message of ours each mail answers: by its return path, a reference of ours, or the id of a provider.
+ * Finds which of our messages each mail answers: by its return path, one of our references, or the id of a provider.
  * References to messages of other brands are ignored.
  * @param keys every subkey `reference` that is still accepted
  * @returns the answers by the ids of the mails; none for a mail that answers no message

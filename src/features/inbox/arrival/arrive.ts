@@ -120,7 +120,7 @@ function mailsOfContacts(arriving: readonly Arriving[]): ReceivedMail[] {
   );
 }
 
-/** Finds contacts, messages of ours and conversations, in the order in which their rows are locked. */
+/** Finds contacts, our messages and conversations, in the order in which their rows are locked. */
 async function findOut(
   trx: Queryable,
   deps: ArrivalDeps,

@@ -46,7 +46,7 @@ const MAX_HELD = 100;
 const MAX_HELD_OF_ACCOUNT = 75;
 const MAX_GROUP = 25;
 const GROUPS_AT_ONCE = 2;
-/** Of the texts of a group, of which a transaction needs several copies. One mail has at most a million. */
+/** Of the texts of a group. A transaction needs several copies of them. One mail has at most a million. */
 const MAX_GROUP_CHARACTERS = 4_000_000;
 const IDLE_MS = 1_000;
 const RENEWAL_MS = 4_000;
@@ -63,7 +63,7 @@ class Loop implements InboundLoop {
   readonly #deps: InboundLoopDeps;
   readonly #strangers: StrangerLimits;
   readonly #claims = new MailClaims();
-  /** The mails that this process has claimed, with what becomes of them. */
+  /** The mails that this process has claimed, with their results. */
   readonly #held = new Map<ClaimedMail, PromiseWithResolvers<void>>();
   readonly #lines = new ReadingLines((mail) => this.#process(mail));
   readonly #writer = createCoalescer<MailToWrite, void>({

@@ -7,7 +7,7 @@ import type { ArrivingMail } from './arriving-mails.ts';
 /** The `source` of contacts that a mail creates. */
 const SOURCE = 'inbox';
 
-/** A mail of which it is proved who has sent it. */
+/** A mail whose sender is proven. */
 type ProvedMail = ArrivingMail & { sender_key: string };
 
 const isProved = (mail: ArrivingMail): mail is ProvedMail => mail.sender_trusted && mail.sender_key !== null;

@@ -14,11 +14,11 @@ import type { MailToWrite } from './take-mails.ts';
 /** The part of the quota that mail without proof of its sender may fill. */
 export const UNPROVED_PART = 1 / 5;
 /**
- * The part of the quota that such mail may fill if its sender seems to be one whom the brand has answered: anyone can
+ * The part of the quota that such mail may fill if the brand seems to have answered its sender before: anyone can
  * write that address into the From field.
  */
 export const UNPROVED_ANSWERED_PART = 2 / 5;
-/** Above this part of the quota, only those whom the brand has answered get further, whether or not there is proof. */
+/** Above this part of the quota, only mail from senders whom the brand has answered is accepted, proven or not. */
 export const RESERVED_FROM_PART = 9 / 10;
 
 /** Bytes that an account stores outside of quarantine. */

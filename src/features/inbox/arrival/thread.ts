@@ -57,7 +57,7 @@ const namedSql = `
 
 type NamedRow = Conversation & { message_id: number | null; internet_id: string | null };
 
-/** Conversations by what names them in an inbox: a message of ours, or the Message-ID of one of their messages. */
+/** Conversations by what names them in an inbox: one of our messages, or the Message-ID of one of their messages. */
 class NamedConversations {
   readonly #byName = new Map<string, Set<Conversation>>();
 

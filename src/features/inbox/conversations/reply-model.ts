@@ -41,7 +41,7 @@ export interface ReplyContext {
   fields: string[];
 }
 
-/** So many of the newest messages say to whom an answer may go. */
+/** The number of newest messages that decide who an answer may go to. */
 const MAX_MESSAGES = 200;
 
 export async function readReplyContext(

@@ -44,7 +44,7 @@ export type Parts = Pick<Structure, 'leaves' | 'outside'>;
 
 type TextKind = 'plain' | 'html';
 
-/** Texts that stand for each other, or a single one. */
+/** Alternative texts, or a single one. */
 type TextGroup = Record<TextKind, string[]>;
 
 function kindOf({ header }: Leaf): TextKind {

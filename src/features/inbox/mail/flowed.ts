@@ -6,7 +6,7 @@ const SIGNATURE = '-- ';
 interface FlowedLine {
   text: string;
   quoted: boolean;
-  /** The paragraph goes on in the next line. */
+  /** The paragraph continues in the next line. */
   flows: boolean;
 }
 

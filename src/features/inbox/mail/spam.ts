@@ -23,7 +23,7 @@ const ENFORCED = new Set(['reject', 'quarantine']);
 
 /** The rules for an installation without rspamd. */
 export function dmarcSpam({ dmarc }: MailAuthentication): string | null {
-  // Otherwise a second author, or one whom only mail clients recognize, would make a forged sender pass.
+  // Otherwise a second author, or one that only mail clients recognize, would make a forged sender pass.
   if (dmarc.result === 'permerror') return 'the field From does not have authors of one domain';
   if (dmarc.result !== 'fail' || !ENFORCED.has(dmarc.policy ?? '')) return null;
   return `DMARC fails, and the policy of the domain is ${dmarc.policy}`;

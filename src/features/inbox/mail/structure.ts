@@ -215,7 +215,7 @@ class Scan {
     return FIELD.exec(this.#text(start, Math.min(end, start + MAX_NAME_BYTES)))?.[0] ?? null;
   }
 
-  /** Whether a line goes on with the field before it. Some programs forget the space at the beginning. */
+  /** Whether a line continues the field before it. Some programs forget the space at the beginning. */
   #continues({ start, end }: Line): boolean {
     const first = this.#bytes[start];
     if (first === SPACE || first === TAB) return this.#fields > 0;

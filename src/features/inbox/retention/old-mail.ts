@@ -72,7 +72,7 @@ export const oldDigests = batchTask(
   (_deps, asOf) => daysBefore(asOf, DIGEST_DAYS),
 );
 
-/** Shared files of which an inbox or a brand with all its mail was deleted, so that their uses were not counted down. */
+/** Shared files whose uses were not counted down, because an inbox or a brand was deleted with all its mail. */
 export const unusedSharedFiles = batchTask(
   'inbox_shared_files',
   `delete from inbox_shared_files where key = any (array(

@@ -63,7 +63,7 @@ ${script && `<script>${script}</script>\n`}</body>
   };
 }
 
-/** The name that a client gives itself, and that nobody has checked. */
+/** The name that a client gives itself. It is not verified. */
 export const clientName = ({ name }: { name: string }) =>
   `<strong><bdi>${escapeHtml(name)}</bdi></strong> <span class="mark">unverified</span>`;
 

@@ -21,7 +21,7 @@ const SLOW_RUNNING_MS = 500;
 const SLOW_ANSWER_MS = 2_000;
 /** Older claims are returned, so that the endpoint's settings are read again. */
 const STALE_MS = 1_000;
-/** Number of deliveries claimed for an endpoint of which nothing is known yet. */
+/** Number of deliveries claimed for an endpoint that has not been measured yet. */
 export const FIRST_CLAIM = 8;
 /** Limits of the number of deliveries claimed ahead for an endpoint that responds quickly. */
 const MIN_AHEAD = 32;

@@ -399,14 +399,14 @@ describe('a run that cannot continue', () => {
     expect(await pathOf(pool(), run)).toEqual(['1 done']);
   }, 60_000);
 
-  it('waits for a newer worker if one has stored its place', async () => {
+  it('waits for a newer worker if one has stored its position', async () => {
     const run = await begin({ steps: [mark(1)] });
     await pool().query(`update flow_runs set record = jsonb_set(record, '{schema}', '2') where id = $1`, [
       run,
     ]);
     expect(await advance(run)).toMatchObject({
       next: 'later',
-      sentence: 'waits for a worker of the newer version that stored its place',
+      sentence: 'waits for a worker of the newer version that stored its position',
     });
     expect(await runRow(pool(), run)).toMatchObject({ state: 'active' });
   });

@@ -27,7 +27,7 @@ const messagesBelow = (errors: Record<string, readonly string[]>, path: string) 
   ...Object.values(errorsBelow(errors, path)).flat(),
 ];
 
-/** Whom the campaign is for. */
+/** The audience of the campaign. */
 export function AudiencePart({
   audience,
   channel,

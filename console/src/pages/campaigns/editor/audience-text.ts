@@ -1,4 +1,4 @@
-/** The audience of a campaign, and whom it is from, in words. */
+/** The audience and the sender of a campaign, in words. */
 import { type AudienceNames, type Choice, labelOf } from '../../../api/choices.ts';
 import { filtersText } from '../../../ui/filter-text.ts';
 import type { Audience } from './content.ts';

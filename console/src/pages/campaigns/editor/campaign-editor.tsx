@@ -23,7 +23,7 @@ const publishedOf = (campaign: Campaign) => ({
   at: campaign.updated_at,
 });
 
-/** Edits a campaign: whom it is for, what they get, when it is sent, and what is still missing. */
+/** Edits a campaign: its audience, its content, when it is sent, and what is still missing. */
 export function CampaignEditor({
   campaign,
   stage,

@@ -12,7 +12,7 @@ export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 export interface Checked {
   errors: FieldErrors;
   needsApproval: boolean;
-  /** Whom it is from, see the API; null if that is not known. */
+  /** The sender, as the API describes it; null if it is not known. */
   sender: string | null;
   /** Why the check did not succeed; null if it did, or has not ended. */
   fault: string | null;

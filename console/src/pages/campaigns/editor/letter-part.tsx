@@ -20,7 +20,7 @@ export function LetterPart({
 }: {
   letter: Content;
   channel: Campaign['channel'];
-  /** Whom it is from; null if that is not known. */
+  /** The sender; null if it is not known. */
   sender: string | null;
   isSenderFixed: boolean;
   errors: FieldErrors;

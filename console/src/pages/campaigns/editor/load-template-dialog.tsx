@@ -26,7 +26,7 @@ export function LoadTemplateDialog({
     refresh: [],
     fields: [],
     onDone(template) {
-      // Who closes it meanwhile keeps the letter.
+      // A user who closes the dialog meanwhile keeps the letter.
       if (isStillShown()) onLoaded(letterOf(template));
     },
   });

@@ -38,7 +38,7 @@ export function SendPart({
   const [step, setStep] = useState<'checking' | 'confirming' | null>(null);
   const isReady = Object.keys(errors).length === 0;
   const at = draft.content.scheduled_at;
-  // Who asks just after typing waits for the check of what was typed.
+  // A check that is requested just after typing waits for the check of what was typed.
   if (step === 'checking' && (checked.isCurrent || checked.fault !== null)) {
     setStep(checked.isCurrent && isReady && !isPast(at) ? 'confirming' : null);
   }

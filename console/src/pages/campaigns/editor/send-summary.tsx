@@ -8,7 +8,7 @@ import { AudienceCount } from './audience-part.tsx';
 import { audienceText, senderText } from './audience-text.ts';
 import type { EditedCampaign } from './content.ts';
 
-/** What is about to be sent, and to whom, in words. @param props.sender null: the provider decides, or it is not known */
+/** What is about to be sent, and to which recipients. @param props.sender null: the provider decides, or it is not known */
 export function SendSummary({
   content: { trigger_attributes: audience, template_attributes: letter, data },
   channel,

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { keepForUser, userKey } from '../../../shell/user-storage.ts';
 import { readClip, type Clip } from './clip.ts';
 
-/** Whose steps, and of which brand. */
+/** The user and the brand of the steps. */
 interface ClipOwner {
   userId: number;
   brandId: number;

@@ -164,7 +164,7 @@ export function renewStep(steps: readonly Step[], key: StepKey): Result {
   return checked(steps, next) ?? { steps: next, select: ref };
 }
 
-/** Changes fields of a step; a field that is undefined is removed. Its own names are the user's to mend. */
+/** Changes fields of a step; a field that is undefined is removed. The user corrects its own names. */
 export function changeStep(steps: readonly Step[], key: StepKey, patch: Partial<Step>): Result {
   const found = findStep(steps, key);
   if (!found) return { refused: NO_STEP };

@@ -32,7 +32,7 @@ export interface Comparison {
   counts: Readonly<Record<Change, number>>;
 }
 
-/** What stands in the branches is compared by itself, and the id of a template says nothing to people. */
+/** The steps in the branches are compared separately, and the id of a template says nothing to people. */
 const NOT_OWN: ReadonlySet<string> = new Set(['id', 'ref', 'yes', 'no', 'branches', 'template_id']);
 
 function ownFields(step: Step): Map<string, unknown> {

@@ -32,7 +32,7 @@ function renamed(steps: readonly Step[], refs: ReadonlyMap<StepKey, string>): re
 
 /**
  * Two people may have chosen the same `ref` for different new steps: mine get others. A step gets an id when it is
- * published, so theirs may have one of my new steps under its id. If the types are the same, only a person can tell.
+ * published, so theirs may have one of my new steps under its id. If the types are the same, only a person can decide.
  */
 function prepare(of: Three<FlowContent>): Three<FlowContent> | null {
   const { base, mine, theirs } = of;

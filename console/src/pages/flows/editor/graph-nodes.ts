@@ -26,7 +26,7 @@ export interface StepNode extends Node {
 
 export interface MarkNode extends Node {
   type: 'mark';
-  /** Where it is, to go on from what it does. */
+  /** Where it is, to continue a sentence about what it does. */
   data: { place: InsertionPoint; text: string };
 }
 

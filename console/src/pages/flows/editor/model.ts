@@ -62,7 +62,7 @@ function withBranch(step: Step, key: BranchKey, steps: readonly Step[]): Step {
   };
 }
 
-/** A step, where it stands, and how deep: the steps of the flow itself are level 1. */
+/** A step, its position, and its depth: the steps of the flow itself are level 1. */
 export interface Located {
   step: Step;
   place: InsertionPoint;
@@ -86,7 +86,7 @@ export function allSteps(
 export const findStep = (steps: readonly Step[], key: StepKey): Located | undefined =>
   allSteps(steps).find(({ step }) => keyOf(step) === key);
 
-/** Replaces one step, wherever it stands. Everything beside the way to it stays the same object. */
+/** Replaces one step, wherever it is. Everything that does not contain it stays the same object. */
 export function mapStep(steps: readonly Step[], key: StepKey, change: (step: Step) => Step): readonly Step[] {
   let found = false;
   const next = steps.map((step) => {

@@ -106,7 +106,7 @@ function StepLine({ view, step }: { view: EditorViewProps; step: Step }) {
   );
 }
 
-/** A line that moves is drawn anew, and one that is removed takes the focus with it: it goes to the selected line. */
+/** A line that moves is drawn again, and one that is removed loses the focus: it moves to the selected line. */
 function focusAgain(line: HTMLElement): void {
   const outline = line.closest('.flow-outline');
   setTimeout(() => {

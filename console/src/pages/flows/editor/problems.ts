@@ -18,7 +18,7 @@ export interface Problem {
   message: string;
 }
 
-/** What is wrong with a step that a click mends; the API names the field of the request. */
+/** Problems of a step that a click corrects; the API names the field of the request. */
 const OF_STEP: Readonly<Record<string, string>> = {
   template_id:
     'The template that its content comes from no longer exists. Choose another, or keep the content that is here.',
@@ -32,7 +32,7 @@ const OF_FLOW: Readonly<Record<string, string>> = {
   'brand.physical_address': 'Emails need the postal address of the brand.',
 };
 
-/** Whether a field of a step is none that a form shows, so that its message stands alone. */
+/** Whether no form shows a field of a step, so that its message is shown alone. */
 export const isOfStep = (field: string): boolean => Object.hasOwn(OF_STEP, field);
 
 /** The same of a field of the flow. */

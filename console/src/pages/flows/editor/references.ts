@@ -33,7 +33,7 @@ export function namedIn({ filters, include_since: since }: Step): StepKey[] {
   return isObject(since) && isKey(since.step) ? [...named, since.step] : named;
 }
 
-/** A name that leads to no step before the one that uses it. */
+/** A name of a step that does not come before the step that uses the name. */
 export interface Broken {
   step: StepKey;
   names: StepKey;

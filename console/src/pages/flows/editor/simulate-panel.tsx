@@ -63,7 +63,7 @@ export function SimulatePanel({
   });
   const outcome = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // It stands below a long form, in a panel that scrolls.
+    // It is below a long form, in a panel that scrolls.
     if (action.result) outcome.current?.focus();
   }, [action.result]);
   const submit = (submitted: SubmitEvent<HTMLFormElement>) => {

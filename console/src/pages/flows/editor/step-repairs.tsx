@@ -9,7 +9,7 @@ import type { Step } from './model.ts';
 import { errorsOf, type FlowProblems } from './problems.ts';
 import type { FlowEditor } from './use-flow-editor.ts';
 
-/** What is wrong with a step that came from elsewhere or is gone meanwhile, with what mends it. */
+/** What is wrong with a step that was copied from elsewhere or has been removed meanwhile, and how to correct it. */
 export function StepRepairs({
   editor,
   step,

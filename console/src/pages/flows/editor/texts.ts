@@ -24,7 +24,7 @@ export function fullNameOf(step: Step): string {
 export const stepLine = (step: Step, names: AudienceNames): string =>
   `${nameOf(step)}: ${stepSummary(step as FlowStep, names)}`;
 
-/** Returns where a place is, to go on from "Add a step". */
+/** Returns where an insertion point is, to continue "Add a step". */
 export function insertionText(steps: readonly Step[], { branch, index }: InsertionPoint): string {
   const before = sequenceAt(steps, branch)?.[index - 1];
   if (before) return `after ${nameOf(before)}`;

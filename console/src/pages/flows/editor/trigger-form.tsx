@@ -30,7 +30,7 @@ function sourceOf({ event, contact_list_id: list, segment_id: segment }: FlowTri
 
 const NO_SOURCE = { event: null, contact_list_id: null, segment_id: null } as const;
 
-/** A new flow does not begin with what nobody could have said yet. */
+/** A new flow does not begin with messages about fields that the user has not reached yet. */
 const withoutMissing = ({ '': _missing, ...others }: FieldErrors): FieldErrors => others;
 
 interface TriggerFormProps {

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { StepKey } from '../flow-layout.ts';
 import type { FlowEditor } from './use-flow-editor.ts';
 
-/** From here on, the panel stands beside the views; below, it lies over them. */
+/** From this width on, the panel is beside the views; on narrower pages, it covers them. */
 const WIDE = '(min-width: 1200px)';
 
 export interface Panel {

@@ -8,7 +8,7 @@ import {
 } from '../../../../platform/processes/thread-pool.ts';
 import type { SanitizeJob, SanitizeReply } from './sanitize-thread.ts';
 
-/** Two threads, of which one account occupies at most one. */
+/** Two threads. One account occupies at most one of them. */
 const THREADS = 2;
 const PER_ACCOUNT = 1;
 const MAX_WAITING = 20;

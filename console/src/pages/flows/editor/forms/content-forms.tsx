@@ -26,7 +26,7 @@ function patchOf(step: Step, { content_from: _, ...next }: Content): Partial<Ste
   return { ...Object.fromEntries(gone.map((field) => [field, undefined])), ...next };
 }
 
-/** The names in Liquid that a flow adds, as far as its filters say which data its event has. */
+/** The names in Liquid that a flow adds. Those of its event are the ones that its filters name. */
 function namesOf({ trigger, steps }: FlowContent): string[] {
   const filters = [trigger.data.filters, ...allSteps(steps).map(({ step }) => step.filters)];
   const paths = filters.flatMap((each) => (each ?? []).map(({ name }) => /^trigger\.(.+)$/.exec(name)?.[1]));

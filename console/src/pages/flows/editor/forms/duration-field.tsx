@@ -13,7 +13,7 @@ const UNITS = [
 const LARGEST_FIRST = UNITS.map(({ value }) => Number(value)).toReversed();
 const HOUR = 3_600;
 
-/** The largest unit of which the period has a whole number. */
+/** The largest unit that divides the period evenly. */
 const unitOf = (seconds: number): number =>
   seconds === 0 ? HOUR : (LARGEST_FIRST.find((size) => size <= seconds && seconds % size === 0) ?? 1);
 
