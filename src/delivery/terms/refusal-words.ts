@@ -103,7 +103,7 @@ const size = anyOf(
   /te groot|za duż|příliš velk|çok büyük|för stor|for stor|liian suuri|trop lourd|大小超|過大|大きすぎ|너무 큽/u,
 );
 
-/** The mailbox exists no more, or is switched off. */
+/** The mailbox no longer exists, or is switched off. */
 const disabled = anyOf(
   /(?:account|mailbox|user|address|recipient)(?: has been| is| was)? (?:disabled|inactive|suspended|deactivated|discontinued|closed|terminated)/u,
   /(?:disabled|inactive|suspended) (?:account|mailbox|user|recipient)|no longer (?:active|available|valid|in use|accept)/u,

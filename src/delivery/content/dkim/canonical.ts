@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * Makes runs of white space single spaces. Two expressions that match only what changes: nearly all white space is
- * single spaces, and replacing each by itself would take several times as long as everything else about a body.
+ * single spaces, and replacing each separately would take several times as long as everything else about a body.
  */
 const singleSpaces = (text: string): string => text.replaceAll('\t', ' ').replace(/ {2,}/g, ' ');
 

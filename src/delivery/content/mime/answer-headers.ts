@@ -8,7 +8,7 @@ export interface AnsweredMail {
 
 /** Maximum number of ids in References. */
 const MAX_REFERENCES = 20;
-/** What can stand between angle brackets without folding or encoding. Longer ids are hardly genuine. */
+/** What can be between angle brackets without folding or encoding. Longer ids are hardly genuine. */
 const ID = /^(?!.*=\?)[!-;=?-~]{1,250}$/;
 
 const bracketed = (ids: readonly string[]) => ids.map((id) => `<${id}>`).join(' ');

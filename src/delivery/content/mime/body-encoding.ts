@@ -31,7 +31,7 @@ export function isShorterInBase64(quotedPrintable: number, bytes: Buffer): boole
   return quotedPrintable > Math.ceil(bytes.length / 3) * 4 * (78 / 76);
 }
 
-/** Base64 in lines of 76 characters, which stand for 57 bytes each. The last line has no CRLF. */
+/** Base64 in lines of 76 characters, which encode 57 bytes each. The last line has no CRLF. */
 export function toBase64Lines(bytes: Buffer): string {
   return bytes.toString('base64').replace(/.{76}(?=.)/g, '$&\r\n');
 }

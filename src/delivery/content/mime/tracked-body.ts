@@ -138,8 +138,8 @@ export interface CanonicalBody {
 }
 
 /**
- * Canonicalizes a body with placeholders. The text before each token is canonicalized by itself, because no white space
- * ends at a token.
+ * Canonicalizes a body with placeholders. The text before each token is canonicalized separately, because no white
+ * space ends at a token.
  */
 export function canonicalizeTracked(body: Buffer, places: TokenPlaces): CanonicalBody {
   let canonical = '';

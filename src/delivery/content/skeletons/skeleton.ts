@@ -1,6 +1,6 @@
 /**
  * Builds messages that share a content and differ only in some values. Links are found, and constant parts are encoded,
- * only once. Each value is encoded by itself, between soft line breaks of quoted-printable. `message.ts` builds
+ * only once. Each value is encoded separately, between soft line breaks of quoted-printable. `message.ts` builds
  * messages with the same decoded content, but repeats all the work for each.
  */
 import { hash } from 'node:crypto';
@@ -49,7 +49,7 @@ export interface SkeletonRecipient {
 interface Encoded {
   constants: readonly string[];
   /**
-   * The constants in the canonical form that is signed. Each can be canonicalized by itself, because no white space
+   * The constants in the canonical form that is signed. Each can be canonicalized separately, because no white space
    * ends at a value or surrounds a token.
    */
   canonical: readonly string[];
@@ -183,7 +183,7 @@ export class Skeleton {
 
   /**
    * Builds the message to one recipient.
-   * @returns the message, or a promise of it if there are signers; null if a value cannot be encoded by itself
+   * @returns the message, or a promise of it if there are signers; null if a value cannot be encoded separately
    * @throws InvalidMessageError if the subject, Message-ID, date or address are not valid in a header
    */
   build(

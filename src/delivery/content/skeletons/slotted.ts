@@ -1,5 +1,5 @@
 /**
- * Texts of which only some places differ between recipients. A text is the list of its constant parts: value n goes
+ * Texts that differ between recipients in some places only. A text is the list of its constant parts: value n goes
  * between parts n and n + 1.
  */
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';

@@ -27,7 +27,7 @@ const DOTTED = /\.|^\[/;
 
 const shown = (text: string) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
-/** @returns what is wrong with a URL, as far as that is known before it is rendered; null if nothing is */
+/** @returns what can be known to be wrong with a URL before it is rendered; null if nothing is */
 export function linkFault(url: string, kind: 'link' | 'image', hasLiquid: boolean): string | null {
   const text = url.trim();
   if (text === '') return 'is empty';
@@ -199,7 +199,7 @@ function unknownNames(texts: readonly SourceText[], known: ReadonlySet<string>):
   return problems;
 }
 
-/** A tag that begins in one text of a design and ends in another cannot be parsed by itself. */
+/** A tag that begins in one text of a design and ends in another cannot be parsed alone. */
 function namesOrNone(text: string): Iterable<string> {
   try {
     return namesInText(text);

@@ -1,6 +1,6 @@
 /**
  * Finds the tags of other tools in what an author moved here from them. Liquid does not know them, so recipients would
- * read them. Each form stands in the public documentation of the tools that are named.
+ * read them. Each form is in the public documentation of the tools that are named.
  */
 
 /** Names that tools give to values and to their own pages. Alone they decide only for brackets that texts use, too. */

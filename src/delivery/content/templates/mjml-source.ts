@@ -16,7 +16,7 @@ const NOT_SHOWN = new Set(['mj-style', 'mj-html-attribute']);
 /** HTML elements whose content is neither shown nor HTML. */
 const RAW_TEXT = new Set(['style', 'script']);
 
-/** A text of which a mark shows whether MJML has kept it. */
+/** A text with a mark that shows whether MJML has kept it. */
 interface Marked {
   at: number;
   text: string;
@@ -44,7 +44,7 @@ const newlines = (text: string) => text.replaceAll(/[^\n]/g, '');
 const IN_MJML = new Set(['mj-head', 'mj-body', 'mj-raw']);
 const isKnown = (name: string, parent: string) => KNOWN.has(name) || parent === 'mj-attributes';
 
-/** What is wrong with an element where it stands; null if nothing is. */
+/** What is wrong with an element at its position; null if nothing is. */
 function faultOfElement({ name, selfClosing, hasAttributes }: MjmlPart, parent: string): string | null {
   if (name === INCLUDE) return 'cannot be used: a template has no files';
   if (!isKnown(name, parent)) {
@@ -104,7 +104,7 @@ class SourceReader {
     return true;
   }
 
-  /** Reads what stands before or after the document. */
+  /** Reads what is before or after the document. */
   #readOutside(part: MjmlPart): boolean {
     if (part.kind === 'open' && part.name === 'mjml') return this.#readRoot(part);
     const message = this.body.isSilent(part) ? null : this.#outsideFault(part);

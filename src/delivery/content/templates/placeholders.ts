@@ -136,7 +136,7 @@ export class Placeholders {
 
   /**
    * Replaces the placeholders in a text.
-   * @param sourceOf what replaces a placeholder; by default the Liquid that it stands for
+   * @param sourceOf what replaces a placeholder; by default the Liquid that it replaces
    */
   show(text: string, sourceOf: (placeholder: Placeholder) => string = ({ token }) => token.source): string {
     const pieces: string[] = [];

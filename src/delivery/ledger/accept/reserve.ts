@@ -146,7 +146,7 @@ export const PRICED_NEW_EMAILS: Addition = {
   },
 };
 
-/** The account because of which {@link PRICED} or one of its variants refused the messages; null for another error. */
+/** The account for which {@link PRICED} or one of its variants refused the messages; null for another error. */
 export function accountBeyondPurse(error: unknown): number | null {
   const { code, detail } = error as { code?: string; detail?: string };
   return code === BEYOND_PURSE ? Number(detail) : null;

@@ -68,7 +68,7 @@ export interface OutcomeRecord {
   versionId: number | null;
   /** With `enqueue`: bytes of its content. */
   bytes?: number;
-  /** With `enqueue`: how often a connection was lost with the message. If set, no attempt is counted. */
+  /** With `enqueue`: how many connections were lost with the message. If set, no attempt is counted. */
   losses?: number;
 }
 

@@ -92,14 +92,14 @@ export interface ClaimBuffer {
    */
   wanted(): number;
   /**
-   * How many messages to claim from backlogs of which the buffer has no claims (see {@link has}), although it has
+   * How many messages to claim from backlogs that have no claims in the buffer (see {@link has}), although it has
    * enough others: otherwise these backlogs would wait until the buffer is half empty. 0 if it is empty or twice as
    * full as it should be.
    */
   wantedOfOthers(): number;
   /**
    * How many messages of a block to claim; 0: no block is wanted. Blocks are counted separately, so that they never
-   * keep out other messages. A block of an account of which the buffer has none is wanted sooner.
+   * keep out other messages. A block of an account that has none in the buffer is wanted sooner.
    */
   wantedOfBlock(accountId: number): number;
   /** Whether blocks of any account are wanted. */

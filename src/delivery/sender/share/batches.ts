@@ -60,7 +60,7 @@ export interface IntendedBatch {
   isLate?: boolean;
 }
 
-/** A batch of which some messages have no outcome yet, because its provider stops. */
+/** A batch with messages that have no outcome yet, because its provider stops. */
 export interface DividedBatch {
   /** Without its messages that are open. Its intent has another number. */
   known: IntendedBatch;

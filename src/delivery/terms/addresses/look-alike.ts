@@ -1,6 +1,6 @@
 /**
  * Addresses that look like others. Mail may have them as recipients, but who signs in with one could be taken for
- * somebody else, or belong to the user of the other address.
+ * someone else, or belong to the user of the other address.
  */
 import { domainToUnicode } from 'node:url';
 import { z } from 'zod';

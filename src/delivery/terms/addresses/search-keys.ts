@@ -37,7 +37,7 @@ const trunkPrefixes = [/^0+/, /^06/, /^[18](?=[0-9]{10}$)/, /^8(?=[0-9]{8,9}$)/,
 
 /**
  * Reads the digits of a number or of a part of one: with its `+` if the country code is included. `00` and, in North
- * America, `011` stand for `+`; a zero in brackets is dialled only without the country code.
+ * America, `011` mean `+`; a zero in brackets is dialled only without the country code.
  * @returns null if the text has other characters than those of numbers
  */
 function digitsOf(text: string): string | null {
@@ -117,7 +117,7 @@ function asciiDomain(part: string): string {
 /**
  * Returns the forms that a part of an email address may have in the key: lower case, and its domain in A-labels. Without
  * an `@`, a part may belong to either side.
- * @returns texts of which one is in the key; none if the text has only spaces, which would be in every key without them
+ * @returns texts, one of which is in the key; none if the text has only spaces: without them, every key would contain it
  */
 export function emailParts(text: string): readonly string[] {
   const part = text.trim().normalize('NFC').toLowerCase().normalize('NFC');

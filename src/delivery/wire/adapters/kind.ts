@@ -99,7 +99,7 @@ export interface ProviderDomains<Settings> {
     deps: ProviderDeps,
     creating?: () => Promise<void>,
   ): Promise<boolean>;
-  /** The records that the service asks for, as far as it knows them yet. The domain must be registered. */
+  /** The records that the service asks for, if it knows them already. The domain must be registered. */
   dnsRecords(domain: string, settings: Settings, deps: ProviderDeps): Promise<ProviderDnsRecord[]>;
   /**
    * Called when Carillon has verified the domain: asks the service to check the records now. Absent if the service

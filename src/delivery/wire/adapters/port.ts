@@ -48,7 +48,7 @@ export interface OutgoingEmail {
 /** How Carillon reaches one email service. `docs/providers.md` describes the contract. */
 export interface EmailProvider {
   readonly name: string;
-  /** Who signs messages; by default Carillon. */
+  /** What signs messages; by default Carillon. */
   readonly signing?: 'provider';
   /** Number of batches that it handles at once. The sender keeps this many in flight. */
   readonly concurrency: number;

@@ -8,7 +8,7 @@ export interface MaxMails {
   networkPerMinute: number;
 }
 
-/** Who sends a mail to which inbox. */
+/** The sender of a mail and its inbox. */
 export interface MailToInbox {
   /** The network of the client, or the account that delivers the mail. */
   network: string;

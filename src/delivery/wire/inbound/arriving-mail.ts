@@ -8,7 +8,7 @@ export class TinyPieces extends Error {}
 /** Thrown inside the content of a message that has become larger than the listener accepts. */
 export class TooLarge extends Error {}
 
-/** A message of which only the beginning has arrived, unless it is short. */
+/** The beginning of a message that is still arriving; the whole message if it is short. */
 export interface ArrivingMail {
   /** At most {@link MAX_READ_BYTES}. */
   head: Buffer;

@@ -30,7 +30,7 @@ function paragraph(lines: readonly string[], from: number): string {
     .slice(0, MAX_REASON);
 }
 
-/** Removes the recipient, which stands before the reason. */
+/** Removes the recipient before the reason. */
 const withoutRecipient = (text: string): string =>
   text.replace(/^[<"]{0,2}[^\s@]{1,200}@[^\s":>]{1,255}[>":]{0,3} ?/, '');
 

@@ -38,7 +38,7 @@ const clientOf = ({ remoteAddress }: SMTPServerSession) => ({
 /** Real addresses have at most 254 characters. A command line, and with it an address, may have 16 KB. */
 const MAX_SENDER_LENGTH = 1_000;
 const MAX_HELO_LENGTH = 255;
-/** In one connection. Each costs a query, and whoever guesses addresses has many. */
+/** In one connection. Each costs a query, and a client that guesses addresses has many. */
 const MAX_UNKNOWN = 20;
 
 /** The refusal of a message that could not be taken. */

@@ -16,7 +16,7 @@ export interface ReportRecordingDeps {
 
 /**
  * Records what a mail reports. After it resolves, only batches that already had their intent can still be sent to a
- * recipient whom the report has suppressed.
+ * recipient that the report has suppressed.
  * @returns the number of new facts
  * @throws the database's error; then nothing was recorded, or it is unknown whether it was
  */

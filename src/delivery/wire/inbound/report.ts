@@ -147,7 +147,7 @@ type Sent = Pick<InboundMail, 'head' | 'envelopeFrom'>;
 const ownHeader = ({ head }: Sent): Fields =>
   readFieldBlocks(head.subarray(0, MAX_HEADER_BYTES).toString('utf8'), 1)[0] ?? new Map();
 
-/** Names under which mail servers write: the addresses, and what stands before or beside them. */
+/** Names under which mail servers write: the addresses, and what is before or beside them. */
 const SERVER =
   /(?:^|[<\s"])(?:mailer-daemon|postmaster|mail-daemon|mdaemon)\b|mail (?:delivery|system)|delivery (?:sub)?system/i;
 

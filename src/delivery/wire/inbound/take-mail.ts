@@ -54,7 +54,7 @@ function targetsOf(recipients: readonly Addressed[], answers: readonly InboxTarg
   return [...targets.values()];
 }
 
-/** Who sent a mail, and to whom. */
+/** The sender and the recipients of a mail. */
 export interface Envelope {
   source: 'smtp' | 'http';
   /** Empty for the null return path. */

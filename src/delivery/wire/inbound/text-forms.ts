@@ -138,7 +138,7 @@ export const textForms: readonly TextForm[] = [
 ];
 
 /**
- * Words of a warning: the server goes on trying. Sources: Exim's `warn_message_file`, Postfix's `bounce.cf`, Sendmail's
+ * Words of a warning: the server keeps trying. Sources: Exim's `warn_message_file`, Postfix's `bounce.cf`, Sendmail's
  * `queuewarning`, OpenSMTPD's `bounce.c`, and the samples above of Gmail and Zoho.
  */
 const WARNING =

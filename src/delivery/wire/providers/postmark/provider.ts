@@ -142,7 +142,7 @@ function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderD
       (await submit([email]))[0] ?? { kind: 'unknown', reason: `${POSTMARK}: no result` },
   );
 
-  /** Postmark refuses a whole batch because of one invalid message. Each message is then handed over by itself. */
+  /** Postmark refuses a whole batch because of one invalid message. Each message is then handed over alone. */
   async function submitAll(batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
     if (batch.length === 0) return [];
     const outcomes = await submit(batch);

@@ -61,7 +61,7 @@ async function requireId(domain: string, settings: ResendSettings, deps: Provide
 
 /**
  * Completes the name of a record, from which Resend omits the registrable domain: for the domain news.acme.com,
- * `send.news` stands for `send.news.acme.com`.
+ * `send.news` means `send.news.acme.com`.
  */
 function completeName(given: string, domain: string): string {
   const name = given.toLowerCase().replace(/\.$/, '');

@@ -86,7 +86,7 @@ export const sesDomains: ProviderDomains<SesSettings> = {
 
   async registerDomain(domain, settings, deps, creating) {
     const found = await call(settings, deps, { method: 'GET', path: pathOf(domain) }, ['NotFound']);
-    // An existing identity may belong to somebody else. It is not changed until the client has proved ownership of the
+    // An existing identity may belong to someone else. It is not changed until the client has proved ownership of the
     // domain.
     if (found.status < 300) return false;
     await creating?.();

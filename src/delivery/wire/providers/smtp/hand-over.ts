@@ -153,7 +153,7 @@ class SmtpProvider implements EmailProvider {
     }
   }
 
-  /** Begins nothing more, and connects no more. A connection whose message has its 354 finishes that message. */
+  /** Begins nothing more, and opens no connections. A connection whose message has its 354 finishes that message. */
   stop(): void {
     for (const { connection } of this.#slots) connection?.leave();
     for (const resolve of this.#waiting.splice(0)) resolve(null);
@@ -285,7 +285,7 @@ function verdicts(outcomes: SmtpOutcome[], kept: boolean): HandOverOutcome[] {
   });
 }
 
-/** The results of messages of which some have no outcome yet. @param kept see {@link verdicts} */
+/** The results of messages, some of which have no outcome yet. @param kept see {@link verdicts} */
 async function resultsAtStop(
   sending: readonly Promise<SmtpOutcome>[],
   kept: boolean,
