@@ -140,7 +140,7 @@ export const scrapeBody = z.strictObject({
   url: oneLine(MAX_URL)
     .min(1)
     .meta({
-      description: 'The URL of a website, or its domain: `example.com` stands for `https://example.com/`.',
+      description: 'The URL of a website, or its domain: `example.com` means `https://example.com/`.',
       examples: ['https://example.com'],
     }),
   overwrite: z.boolean().default(false).meta({

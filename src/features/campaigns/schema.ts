@@ -260,7 +260,7 @@ export const campaignCheck = z
       .nullable()
       .meta({
         description:
-          'Whom it is from: an address, with its name if it has one, or the sender of an SMS. If an email names no ' +
+          'The sender: an address, with its name if it has one, or the sender of an SMS. If an email names no ' +
           'sender, that is the default one. Null if the provider of SMS decides, or while changes cannot be read.',
         examples: ['"Acme" <hello@acme.example>'],
       }),
@@ -282,8 +282,8 @@ export const duplicateCampaignBody = z.strictObject({
     .default('same')
     .meta({
       description:
-        '`not_opened`: the copy has `trigger.data.filters` for those to whom the campaign was sent and who have not opened ' +
-        'it when the copy is sent. It keeps the list, the segment and the exclusions, so it is not for those who have left the ' +
+        '`not_opened`: the copy has `trigger.data.filters` for the contacts who were sent the campaign and have not opened it ' +
+        'when the copy is sent. It keeps the list, the segment and the exclusions, so it is not for those who have left the ' +
         'list since. A 422 if its opens were not recorded.',
     }),
 });

@@ -7,9 +7,7 @@ export const mcpGrantSchema = z
     id: z.int(),
     user_id: z.int(),
     user_email: z.string(),
-    client_name: z
-      .string()
-      .meta({ description: 'What the application calls itself. Nobody has checked it.' }),
+    client_name: z.string().meta({ description: 'What the application calls itself. It is not verified.' }),
     client_host: z.string().nullable().meta({
       description: 'The host that describes the application; null if it has registered itself.',
     }),

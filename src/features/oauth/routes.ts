@@ -205,7 +205,7 @@ function authorizeRoutes(parts: Parts): RouteDefinition[] {
       method: 'GET',
       path: '/oauth/authorize/:uid',
       operationId: 'resumeAuthorization',
-      summary: 'Go on after the user has decided',
+      summary: 'Continue after the user has decided',
       params: z.strictObject({ uid: z.string().regex(/^[\w-]{1,100}$/) }),
       responses,
       handler: ({ ctx, params: { uid } }) =>
