@@ -66,7 +66,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
     basepath: '/console',
     context: { queryClient },
     defaultPreload: 'intent',
-    // What was typed or opened on the page of one resource must not be there on that of the next one.
+    // What was typed or opened on the page of one resource must not appear on that of the next one.
     defaultRemountDeps: ({ params }) => params,
     scrollRestoration: true,
   });

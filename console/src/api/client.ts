@@ -75,12 +75,12 @@ const isSignedIn = async (): Promise<boolean> =>
 const codeOf = ({ error }: Answer<unknown>): string | null =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
 
-/** What says that the session may have ended or been renewed. */
+/** Responses that mean that the session may have ended or been renewed. */
 const REFUSALS: ReadonlySet<string | null> = new Set(['forbidden', 'unauthorized']);
-/** To a wrong password the API answers `unauthorized`, too. */
+/** The API answers `unauthorized` to a wrong password, too. */
 const REFUSALS_OF_PASSWORDS: ReadonlySet<string | null> = new Set(['forbidden']);
 
-/** Sends a request, and once more if the user has given the password again or the session has been renewed meanwhile. */
+/** Sends a request, and again if the user has entered the password again or the session has been renewed meanwhile. */
 async function persist<Data>(
   request: () => Promise<Answer<Data>>,
   refusals = REFUSALS,
@@ -88,7 +88,7 @@ async function persist<Data>(
   const before = { tenant, csrfToken };
   const answer = await send(request);
   if (answer.response.ok) return answer;
-  // What was meant for one brand must not be done to the next one.
+  // A change that was meant for one brand must not be made in another.
   const repeat = () => (tenant === before.tenant ? send(request) : answer);
   const code = codeOf(answer);
   if (code === 'confirmation_required') return (await askPassword()) ? repeat() : answer;
@@ -101,7 +101,7 @@ async function persist<Data>(
 
 /**
  * Sends a request and returns the resource.
- * @param request sends it; called again after the user has given the password again
+ * @param request sends it; called again after the user has entered the password again
  * @throws ApiError if the response is not 2xx
  */
 export async function call<Data>(request: () => Promise<Answer<Data>>): Promise<Data> {
@@ -111,7 +111,7 @@ export async function call<Data>(request: () => Promise<Answer<Data>>): Promise<
 }
 
 /**
- * Asks for the session, and returns it. A 401 is the answer that there is none.
+ * Asks for the session, and returns it. A 401 means that there is none.
  * @throws ApiError if the response is not 2xx
  */
 export async function callForSession<Data>(request: () => Promise<Answer<Data>>): Promise<Data> {

@@ -6,14 +6,14 @@ export type DeliveryStatus = operations['getDeliveryStatus']['responses'][200]['
 
 const REFRESH_MS = 10_000;
 
-/** What may be sent now, and what limits it. */
+/** What may be sent now, and which limits apply. */
 export const deliveryStatusQuery = queryOptions({
   queryKey: ['delivery', 'status'],
   queryFn: ({ signal }) => call(() => api.GET('/v1/my/delivery/status', { signal })),
   refetchInterval: REFRESH_MS,
 });
 
-/** Why nothing leaves although no limit holds it; null if senders run. */
+/** Why no message leaves although no limit holds any; null if senders run. */
 export const stoppedText: Record<DeliveryStatus['senders'], { text: string; advice: string } | null> = {
   running: null,
   paused: {

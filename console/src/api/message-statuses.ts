@@ -2,7 +2,7 @@ import type { Schemas } from './client.ts';
 
 type Status = Schemas['Message']['status'];
 
-/** The type makes sure that none is missing. */
+/** The type ensures that none is missing. */
 const STATUSES: Record<Status, true> = {
   queued: true,
   held: true,
@@ -17,7 +17,7 @@ const STATUSES: Record<Status, true> = {
   canceled: true,
 };
 
-/** What may become of a message, in the order in which it happens. */
+/** The states of a message, in the order in which they occur. */
 export const messageStatuses = Object.keys(STATUSES) as readonly Status[];
 
 /** Those of the recipients of a campaign, which are queued until the provider has them. */

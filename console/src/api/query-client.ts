@@ -11,13 +11,13 @@ const TOO_MANY_REQUESTS = 429;
 const isWorthAnotherTry = (error: unknown) =>
   !(error instanceof ApiError) || error.status === 0 || error.status >= 500;
 
-/** How long a request has to wait that was refused because there were too many; null if that was not why. */
+/** How long to wait after a refusal because of too many requests; null for any other refusal. */
 function limitedForMs(error: unknown): number | null {
   const isLimited = error instanceof ApiError && error.status === TOO_MANY_REQUESTS;
   return isLimited ? (error.retryAfterMs ?? FIRST_WAIT_MS) : null;
 }
 
-/** For queries that are sent while something is typed: one of too many is sent again when the service allows it. */
+/** For queries that are sent while the user types: after too many requests, one is sent again when the service allows it. */
 export const retryWhenAllowed = {
   retry(count: number, error: Error): boolean {
     const waitMs = limitedForMs(error);

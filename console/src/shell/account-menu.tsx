@@ -7,7 +7,7 @@ import { nextTheme, setTheme, useTheme } from './theme.ts';
 
 const openPage = (url: string) => window.open(url, '_blank', 'noreferrer');
 
-/** What concerns the user, not the brand. */
+/** Actions of the user that are not about the brand. */
 export function AccountMenu() {
   const { brandId, signedIn } = useBrand();
   const navigate = useNavigate();

@@ -13,7 +13,7 @@ import { navigation } from './navigation.ts';
 import { OwnInvitations } from './own-invitations.tsx';
 import { Palette } from './palette.tsx';
 
-/** The frame of all pages about a brand: what there is at the left, and who and where above. */
+/** The frame of all pages about a brand: the navigation on the left, the user and the brand above. */
 export function BrandFrame() {
   const { brandId, account, signedIn } = useBrand();
   // What was loaded for one brand must never be shown for another; a renewed session must not throw it away.
@@ -25,7 +25,7 @@ export function BrandFrame() {
   // Not before: while its code loads, the former brand is still shown and used. Queries begin after this.
   useLayoutEffect(() => {
     setTenant({ accountId: account.id, brandId });
-    // Later it would be done to another brand.
+    // Later, the action would affect another brand.
     return dropUndo;
   }, [account.id, brandId]);
   return (

@@ -68,7 +68,7 @@ export function PaletteWindow() {
   );
 }
 
-/** What can be made from anywhere. The window stays until it is there, and the page of it opens. */
+/** What can be created from anywhere. The window stays until it is created, and then its page opens. */
 function New() {
   const { run, busy } = useNewTemplate(() => setPaletteOpen(false));
   return (

@@ -2,7 +2,7 @@ import { Outlet } from '@tanstack/react-router';
 import { ConfirmPassword } from './confirm-password.tsx';
 import { ToastList } from '../ui/toasts.tsx';
 
-/** What lies over every page. */
+/** What is shown above every page. */
 export function RootFrame() {
   return (
     <>

@@ -11,6 +11,6 @@ export async function signOut(): Promise<void> {
     return;
   }
   forgetUsers();
-  // Everything that was loaded must go with the session.
+  // Everything that was loaded must be removed with the session.
   globalThis.location.assign('/console/sign-in');
 }

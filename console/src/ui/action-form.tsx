@@ -18,7 +18,7 @@ export function ActionForm({
   /** What the browser keeps of it, for the action, too; null if there is nothing to lose or nothing may stay there. */
   kept: Kept | null;
   onSubmit: (form: FormData) => void;
-  /** What the button says that sends the form. */
+  /** The label of the button that sends the form. */
   submit: string;
   /** Whether something must be chosen before it can be sent. */
   disabled?: boolean;

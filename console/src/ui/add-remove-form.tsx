@@ -16,7 +16,7 @@ interface Words {
   hint?: string;
 }
 
-/** Adds and removes pasted addresses, and reports what became of each. */
+/** Adds and removes pasted addresses, and reports the result of each. */
 export function AddRemoveForm({
   action,
   kept,

@@ -16,7 +16,7 @@ export function ConfirmButton({
   label: string;
   /** The question. */
   title: string;
-  /** What the second button says. */
+  /** The label of the second button. */
   confirm?: string;
   kind?: ButtonProps['kind'];
   busy?: boolean;

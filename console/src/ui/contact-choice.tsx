@@ -7,7 +7,7 @@ import { useSettled } from './settled.ts';
 
 interface Found {
   id: number;
-  /** What the contact is called by. */
+  /** The name or address of the contact. */
   text: string;
 }
 
@@ -71,7 +71,7 @@ export function useContactChoice(
   });
   const suggestions = (data?.rows ?? []).map(suggestionOf);
   const only = suggestions.length === 1 ? suggestions[0] : undefined;
-  // What is being typed may mean another one.
+  // The text being typed may mean another one.
   const found = typed === asked ? (exact ?? only) : undefined;
   const hint = () => {
     if (asked === '' || exact === undefined) return empty;

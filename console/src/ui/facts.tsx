@@ -110,7 +110,7 @@ export function Card({
   );
 }
 
-/** How far long work has come. */
+/** The progress of long work. */
 export function Progress({ done, total, label }: { done: number; total: number; label: string }) {
   return (
     <div className="progress">

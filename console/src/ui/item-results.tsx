@@ -19,7 +19,7 @@ const columns: readonly TableColumn<Numbered>[] = [
   { key: 'reason', header: 'Reason', cell: ({ reason }) => reason ?? '–' },
 ];
 
-/** What became of each item of a request about many. */
+/** The result of each item of a request about many. */
 export function ItemResults({ results }: { results: readonly ItemResult[] }) {
   const counts = new Map<string, number>();
   for (const { status } of results) counts.set(status, (counts.get(status) ?? 0) + 1);

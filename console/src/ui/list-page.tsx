@@ -88,7 +88,7 @@ export function Pager({ list, page }: { list: ListState; page: Page<unknown> | u
 export const isCutShort = ({ rows, after }: Page<unknown>): boolean =>
   after !== null && rows.length < PAGE_SIZE;
 
-/** The way on in a search that goes through the list part by part, newest first. */
+/** Continues a search that goes through the list part by part, newest first. */
 function SearchPager({ list, page }: { list: ListState; page: Page<unknown> }) {
   const { after } = page;
   return (

@@ -7,7 +7,7 @@ function parse(typed: string): number | null {
 }
 
 /**
- * A number that is typed. Keeps what is typed, such as `1.`, while it is not the way in which the number is written.
+ * A number that is typed. Keeps what is typed, such as `1.`, while the number would be written differently.
  * @param props.onChange null if nothing usable is typed
  */
 export function NumberInput({

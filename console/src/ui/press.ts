@@ -1,5 +1,5 @@
 /**
- * Does what moves the page: at once, or, while a button of the mouse is down, after it is released. A button that moves
+ * Does something that moves the page: at once or, while a mouse button is down, after it is released. A button that moves
  * between the two is not clicked.
  */
 export function afterPress(work: () => void): void {

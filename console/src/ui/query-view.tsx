@@ -4,7 +4,7 @@ import { messageOf } from '../api/errors.ts';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 
-/** Shows what a query has loaded; until then that it loads, or why it cannot. */
+/** Shows what a query has loaded. Until then, shows that it is loading, or why it cannot load. */
 export function QueryView<Data>({
   query,
   children,

@@ -1,4 +1,4 @@
-/** What a send would refuse of a content, and what could be better, while it is written. */
+/** Checks a content while it is written: what a send would refuse, and what could be better. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';

@@ -32,11 +32,11 @@ export interface ContentEditorProps {
   channel: 'email' | 'sms';
   /** `marketing`: the footer of campaigns and flows is added. */
   footer: 'none' | 'marketing';
-  /** Names that only this place has, such as `event.data.plan` in a flow. */
+  /** Names that exist only here, such as `event.data.plan` in a flow. */
   names?: readonly string[];
   /** The sender of the letter, as recipients see it, if it is known. */
   sender?: string | null;
-  /** The sender cannot be changed any more. */
+  /** The sender can no longer be changed. */
   isSenderFixed?: boolean;
   errors?: FieldErrors;
 }
@@ -50,7 +50,7 @@ export function sentPart({ body, design, content_from: from }: Content): 'body' 
   return from === 'body' ? 'body' : 'design';
 }
 
-/** Puts the part that is not wanted now aside, and takes the other one. @param next one of both */
+/** Puts one part aside, and takes the other one. @param next the part to take */
 export const withPart = (content: Content, next: { body: string } | { design: Design }): Content => ({
   ...content,
   ...('body' in next

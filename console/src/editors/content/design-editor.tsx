@@ -35,7 +35,7 @@ export function DesignEditor({
   onSource: () => void;
 }) {
   const { theme } = design;
-  // React would draw a section that is there twice only once, and it would seem to be lost.
+  // React would draw a section that occurs twice only once, and the other one would seem to be lost.
   const sections = withoutRepeats(design.sections);
   const [opened, open] = useState(() => (opensText ? firstText(sections) : null));
   const [dragged, drag] = useState<SectionPath | null>(null);

@@ -8,7 +8,7 @@ export interface Letter {
   sections: readonly Section[];
   /** Replaces the sections; the last ones are given, also to what runs later, such as an undo. */
   change: (next: (sections: readonly Section[]) => Section[]) => void;
-  /** What the API says of a field and of all below it. */
+  /** What the API says about a field and everything below it. */
   problemsAt: (path: string) => readonly Problem[];
   /** Names of Liquid to choose from. */
   names: readonly string[];
@@ -21,7 +21,7 @@ export interface Letter {
   say: (text: string) => void;
   /** Moves the focus to the handle of a section as soon as it is drawn. */
   focusOn: (key: string) => void;
-  /** Whether this section waits for the focus; asked once. */
+  /** Whether this section waits for the focus. Call it once. */
   takesFocus: (key: string) => boolean;
 }
 

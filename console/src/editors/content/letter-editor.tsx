@@ -47,7 +47,7 @@ export function LetterEditor(props: ContentEditorProps) {
   const { design } = value;
   const subject = useRef<HTMLInputElement>(null);
   const isAsked = start === 'asked' && isBlank(value);
-  // Before a letter begins, everything is missing.
+  // Before the letter is begun, everything is missing.
   const problems = isAsked ? NO_PROBLEMS : checked;
   return (
     <div className="content-editor">

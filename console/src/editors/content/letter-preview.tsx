@@ -18,7 +18,7 @@ const VIEWS = [
 ] as const;
 type View = (typeof VIEWS)[number][0];
 
-/** The letter as a contact gets it, a moment after each change. */
+/** The letter as a contact receives it, a moment after each change. */
 export function LetterPreview({
   value,
   unsaved,
@@ -98,7 +98,7 @@ function Rendered({
   );
 }
 
-/** All problems, as those of closed sections and of the whole letter are easily missed. */
+/** All problems, because those of closed sections and of the whole letter are easily missed. */
 function ProblemsBelow({ problems, cannot }: { problems: readonly Problem[]; cannot: number }) {
   if (problems.length === 0) return <p className="muted">Nothing to improve.</p>;
   return (

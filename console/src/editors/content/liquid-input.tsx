@@ -23,7 +23,7 @@ export function LiquidInput({
   hint?: string;
   error?: readonly string[] | undefined;
   rows?: number;
-  /** Is given the line, for those who move the focus to it. */
+  /** Receives the line, so that the caller can move the focus to it. */
   focusRef?: RefObject<HTMLInputElement | null>;
 }) {
   const [isOpen, setOpen] = useState(false);

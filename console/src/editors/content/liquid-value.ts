@@ -56,7 +56,7 @@ const COMMON = [
 
 /**
  * Returns the names to choose from.
- * @param of.names those that only this place has
+ * @param of.names names that exist only here
  * @param of.variables the samples of the content
  */
 export function namesOf(of: {

@@ -1,4 +1,4 @@
-/** What the API says of a content, in sentences that name the section or field as the editor does. */
+/** What the API says about a content, in sentences that name sections and fields as the editor does. */
 import { fieldOf as nameOfProp } from '../draft/field-names.ts';
 import type { Section } from './content.ts';
 import { type SectionPath, sectionAt, SECTION_NAMES } from './sections.ts';
@@ -67,7 +67,7 @@ const MISSING: Readonly<Record<string, string>> = {
 /** Messages of the API that continue a sentence which begins with the name of the field: `is required`. */
 const GOES_ON = /^(?:is|are|has|have|must|may|can|cannot|needs|contains|names|leads|points|does|exceeds)\b/;
 
-/** Only source has lines; a text in the editor has none as its HTML has. */
+/** Only source has lines. The lines of a text in the editor are not those of its HTML. */
 const withoutLine = (message: string) => message.replace(/\bline \d+: /, '');
 
 function faultText(at: DesignField, { code, message }: Said): string {

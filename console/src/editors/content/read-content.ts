@@ -37,8 +37,8 @@ export function isContent(value: unknown): value is Content {
 }
 
 /**
- * Whether a merge of two contents has not put the text of one beside the design of the other: only one part is sent, and
- * it would not be clear which.
+ * Whether a merge of two contents has not put the text of one beside the design of the other. Only one part is sent,
+ * and it would not be clear which one.
  */
 export function hasOnePart(merged: Content, versions: readonly Content[]): boolean {
   const hasBoth = ({ body, design }: Content) => (body ?? '') !== '' && Boolean(design);

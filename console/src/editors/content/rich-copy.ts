@@ -12,7 +12,7 @@ interface Copied {
   text: string;
 }
 
-/** There is one clipboard, too. */
+/** A browser has one clipboard, too. */
 let last: Copied | null = null;
 
 /** Clipboards change the ends of lines, and some of them spaces. */

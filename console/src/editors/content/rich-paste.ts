@@ -1,5 +1,5 @@
 /**
- * What gets into a text when something is pasted or dropped: only what the editor shows of it. Source that it would not
+ * What gets into a text when something is pasted or dropped: only what the editor can show. Source that it would not
  * show, such as the attributes of an element, is written as it is, so it must never come from another page.
  */
 import { Fragment, type Mark, type Node, Slice } from '@tiptap/pm/model';
@@ -50,7 +50,7 @@ function cleanNode(node: Node): Node[] {
 
 const clean = (fragment: Fragment): Fragment => Fragment.from(fragment.content.flatMap(cleanNode));
 
-/** Returns a pasted slice without what the editor would not show of it. */
+/** Returns a pasted slice with only what the editor can show. */
 export function cleanPasted(slice: Slice): Slice {
   const content = clean(slice.content);
   const { openStart, openEnd } = Slice.maxOpen(content);

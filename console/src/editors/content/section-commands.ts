@@ -22,7 +22,7 @@ import {
   type SectionType,
 } from './sections.ts';
 
-/** Takes over a move, keeps the focus on what was moved, and says where it is now. */
+/** Applies a move, keeps the focus on what was moved, and says where it is now. */
 function useTakeMove() {
   const { change, focusOn, say } = useLetter();
   return (moved: { sections: Section[]; path: SectionPath } | null) => {
@@ -54,7 +54,7 @@ export function useDropAt(path: SectionPath) {
   };
 }
 
-/** What can be done with the section at a place. Commands read the sections as they are when they run. */
+/** The commands for the section at a place. Commands read the sections as they are when they run. */
 export function useSectionCommands(path: SectionPath) {
   const { sections, change, open } = useLetter();
   const takeMove = useTakeMove();

@@ -53,7 +53,7 @@ function PropsForm({ section, ...rest }: FormProps) {
   }
 }
 
-/** Returns what the API says of a prop. */
+/** Returns what the API says about a prop. */
 function useErrors(path: SectionPath) {
   const { problemsAt } = useLetter();
   return (name: string) => messagesAt(problemsAt(fieldOf(path)), `${fieldOf(path)}.props.${name}`);

@@ -10,7 +10,7 @@ import {
   SECTION_TYPES,
 } from './sections.ts';
 
-/** What else can be done with a section. */
+/** More commands for a section. */
 export function SectionMenu({ path, name }: { path: SectionPath; name: string }) {
   const { duplicate, remove, moveInto, moveOut, columnsNearby } = useSectionCommands(path);
   return (

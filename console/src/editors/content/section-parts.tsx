@@ -50,7 +50,7 @@ export function Thumbnail({ src }: { src: string }) {
   return path === null ? null : <img src={path} alt="" className="thumb" />;
 }
 
-/** An open section says at its fields what is wrong with them, so only what is of no field is listed. */
+/** The fields of an open section show what is wrong with them, so only problems without a field are listed. */
 export function SectionProblems({ path, isOpen }: { path: SectionPath; isOpen: boolean }) {
   const { problemsAt } = useLetter();
   const field = fieldOf(path);

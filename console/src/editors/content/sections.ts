@@ -205,7 +205,7 @@ const textOf = (html: string) =>
     .slice(0, MAX_SUMMARY);
 const fileOf = (url: string) => url.split(/[?#]/, 1)[0]?.split('/').at(-1) ?? '';
 
-/** What a closed section says of itself; '' if it has nothing to say. */
+/** The summary of a closed section; '' if there is none. */
 export function summaryOf(section: Section): string {
   switch (section.type) {
     case 'text':

@@ -13,7 +13,7 @@ export function SmallForm({
   children,
 }: {
   title: string;
-  /** What the button says that takes what the fields have. */
+  /** The label of the button that submits the fields. */
   submit: string;
   onSubmit: () => void;
   onClose: () => void;

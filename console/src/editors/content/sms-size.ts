@@ -26,7 +26,7 @@ export function priceText({ segments, segment_price_cents: cents }: SmsSize, isF
   return isForContact ? price : `At most ${price}, depending on the country`;
 }
 
-/** What the author should know of the size; null if nothing. */
+/** What the author should know about the size; null if nothing. */
 export function sizeHint({ segments, reserved_segments: reserved, ...size }: SmsSize): string | null {
   const { wide_characters: wide } = size;
   if (wide.length > 0) {

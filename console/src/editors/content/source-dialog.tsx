@@ -9,7 +9,7 @@ import { problemText } from './problem-words.ts';
 /**
  * Asks before a letter is edited as source instead of as a design.
  * @param aside the source that was put aside in this draft; '' if there is none
- * @param onChoose is given the source
+ * @param onChoose receives the source
  */
 export function SourceDialog({
   design,

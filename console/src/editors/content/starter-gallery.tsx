@@ -36,7 +36,7 @@ export function StarterGallery({
   );
 }
 
-/** What kinds of sections a design has, as small shapes. */
+/** The kinds of sections of a design, as small shapes. */
 function Outline({ sections }: { sections: readonly Section[] }) {
   return sections.map((section, index) => (
     // The shapes stay as they are.

@@ -5,7 +5,7 @@ import { designOf, newSection } from './sections.ts';
 interface Starter {
   name: string;
   hint: string;
-  /** New sections at each call, none of them twice, because a section is known by its identity. */
+  /** New sections at each call, because a section is recognized by its identity. */
   sections: () => Section[];
 }
 
@@ -15,7 +15,7 @@ const text = (html: string, align: 'left' | 'center' = 'left'): PlainSection => 
   ...(align === 'center' ? { styles: { align } } : {}),
 });
 
-/** The check warns of a button that leads nowhere, so that what is only an example is not overlooked. */
+/** The check warns of a button without a link, so that an example is not overlooked. */
 const button = (label: string): PlainSection => ({ type: 'button', props: { label, href: '' } });
 
 const columns = (...parts: PlainSection[][]): Section => ({

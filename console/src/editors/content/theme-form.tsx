@@ -15,7 +15,7 @@ const FONTS = [
   ['font_heading', 'Heading font'],
 ] as const;
 
-/** The theme of the brand, which a letter has where it sets nothing else. */
+/** The theme of the brand, which applies to everything that a letter does not set. */
 function useBrandTheme(): Partial<Record<keyof Theme, string>> {
   const data = useOwnBrand();
   if (!data) return {};

@@ -1,4 +1,4 @@
-/** The values to choose from for a content, each with an example of the brand's own. */
+/** The values that a content can use, each with an example from the brand's data. */
 import type { Schemas } from '../../api/client.ts';
 import { isObject } from '../../ui/json-text.ts';
 import { isName } from './liquid-value.ts';

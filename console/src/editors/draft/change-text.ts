@@ -9,7 +9,7 @@ export const YOU = 'You';
 
 const whenText = (at: string | null) => (at === null ? 'meanwhile' : `at ${clockText(at)}`);
 
-/** The user did not make their own other change in this window, so the sentence says where it comes from. */
+/** If the other change is the user's own, it was made in another window, and the sentence says so. */
 const whereText = (by: string | null) => (by === YOU ? ' in another window' : '');
 
 const changeText = ({ by, at }: { by: string | null; at: string | null }, what: string) =>

@@ -13,7 +13,7 @@ interface Props {
   resolve: Conflict<unknown>['resolve'];
 }
 
-/** Asks for each place that both changed whose version it gets. Everything else is kept of both. */
+/** Asks whose version to keep at each place that both changed. All other changes of both are kept. */
 export function CollisionForm({ about, collisions, nameOf, textOf, resolve }: Props) {
   const [choices, setChoices] = useState<ReadonlyMap<string, Side>>(new Map());
   const [isRefused, setRefused] = useState(false);

@@ -88,7 +88,7 @@ function createFrom<Content>(storage: Storage, key: string) {
       else remove();
     },
     /**
-     * Gives its room to another entry, and takes it back if that does not fit even so.
+     * Makes room for another entry, and takes it back if the entry still does not fit.
      * @returns whether the other entry is kept
      */
     giveRoom(keepOther: () => boolean): boolean {

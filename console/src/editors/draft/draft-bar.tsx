@@ -21,7 +21,7 @@ function stateText<Content>(
   return savedAt === null ? 'Unpublished changes.' : `Unpublished changes, saved ${clockText(savedAt)}.`;
 }
 
-/** What became of the changes in an editor, and what to do with them. */
+/** The state of the changes in an editor, and the actions on them. */
 export function DraftBar<Content>({
   draft,
   publishLabel = 'Publish',
@@ -35,7 +35,7 @@ export function DraftBar<Content>({
 }: {
   draft: Draft<Content>;
   publishLabel?: string;
-  /** Said while there is nothing to publish. */
+  /** Shown while there is nothing to publish. */
   publishedText?: string;
   onPublish: () => void;
   /** Shows a version to someone who has to choose one. */

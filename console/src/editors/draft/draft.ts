@@ -30,7 +30,7 @@ export interface Published<Content> {
   by?: string | null;
 }
 
-/** What someone else did, and is now part of the content. */
+/** A change by someone else that is now part of the content. */
 export interface Merge<Content> {
   about: Conflict<Content>['about'];
   by: string | null;

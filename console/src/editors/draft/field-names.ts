@@ -53,7 +53,7 @@ export function fieldOf(path: Path): string {
   return last === undefined ? 'Everything' : plain(last);
 }
 
-/** Numbers count from 1; none for a place where something was put. */
+/** Numbers count from 1; none for a place where something was inserted. */
 function numberText(part: PathPart | undefined): string | null {
   if (typeof part !== 'object' || !('at' in part) || part.to === part.at) return null;
   return part.to === part.at + 1 ? `${part.to}` : `${part.at + 1} to ${part.to}`;

@@ -25,7 +25,7 @@ function alignmentOf(base: List, list: List): (number | undefined)[] {
     const isPaired = end - start === next - first;
     for (let i = start; isPaired && i < end; i += 1) {
       const j = first + i - start;
-      // What is still there elsewhere was moved, not changed.
+      // An item that is elsewhere in the list was moved, not changed.
       const wasMoved = after.has(from[i] ?? '') || before.has(to[j] ?? '');
       if (!wasMoved && kindOf(base[i]) === kindOf(list[j])) aligned[i] = j;
     }
@@ -34,7 +34,7 @@ function alignmentOf(base: List, list: List): (number | undefined)[] {
   return aligned;
 }
 
-/** Merges what stands between two items that all three have. */
+/** Merges the items between two that all three lists have. */
 function mergeGap(merging: Merging, path: Path, of: Three<List>, at: number): List {
   const { base, mine, theirs } = of;
   const place: Path = [...path, { at, to: at + mine.length }];

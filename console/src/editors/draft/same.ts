@@ -25,6 +25,6 @@ export function isSame(one: unknown, other: unknown): boolean {
   if (one === undefined || other === undefined) return false;
   if (Array.isArray(one) && Array.isArray(other)) return haveSameItems(one, other);
   if (isObject(one) && isObject(other)) return haveSameFields(one, other);
-  // What JSON has no number for is null.
+  // Numbers that JSON cannot express are null.
   return !isNested(one) && !isNested(other) && JSON.stringify(one) === JSON.stringify(other);
 }

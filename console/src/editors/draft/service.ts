@@ -39,7 +39,7 @@ export function createDraftService<Content extends object>(
   read: ReadContent<Content>,
 ): Service<Content> {
   const path = { kind, resource_id: id };
-  // What is saved when the editor closes must not go to the brand that is shown next.
+  // A draft that is saved when the editor closes must not go to the brand that is shown next.
   const tenant = { 'X-Account-Id': String(accountId), 'X-Brand-Id': String(brandId) };
   const find = () =>
     callWithTag(() => api.GET('/v1/my/drafts/{kind}/{resource_id}', { params: { path, header: tenant } }));

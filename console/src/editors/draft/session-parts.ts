@@ -1,4 +1,4 @@
-/** What a session of an editor needs of the world, and what it makes of failures. */
+/** What a session of an editor depends on, and what its failures mean. */
 import { ApiError } from '../../api/errors.ts';
 import type { DraftForm, Merge } from './draft.ts';
 import type { KeptContent, StoredDraft } from './versions.ts';
@@ -34,6 +34,6 @@ export interface SessionParts<Content> {
 export const isOutdated = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'precondition_failed';
 
-/** What is refused for its content, or because the resource is gone, is not sent again before it changes. */
+/** A save that is refused for its content, or because the resource is gone, is not repeated before a change. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;

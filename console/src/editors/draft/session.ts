@@ -58,7 +58,7 @@ export class DraftSession<Content extends object> {
   };
 
   /**
-   * Saves once more. What cannot be saved stays on this device for the next editor; if this one went on trying, it would
+   * Saves once more. What cannot be saved stays on this device for the next editor; if this one kept trying, it would
    * bring back what is discarded there.
    */
   readonly end = (): Promise<void> => {
@@ -69,7 +69,7 @@ export class DraftSession<Content extends object> {
   /** Whether something would be lost with the page. */
   readonly isAtRisk = (): boolean => this.versions.isUnsaved && !this.isKept;
 
-  /** Takes in what is live now. */
+  /** Takes over what is live now. */
   readonly seePublished = (published: Published<Content>): void => {
     if (published.etag === this.versions.published.etag) return;
     this.versions.seePublished(published);
@@ -86,7 +86,7 @@ export class DraftSession<Content extends object> {
   readonly check = (): Promise<void> =>
     this.queue(async () => {
       if (this.versions.difference) return;
-      // Whatever is wrong is said by the next save.
+      // The next save reports what is wrong.
       const stored = await this.parts.service.load().catch(() => undefined);
       if (stored !== undefined) this.see(stored);
     });
@@ -98,7 +98,7 @@ export class DraftSession<Content extends object> {
     this.fault = null;
     this.stop();
     this.update();
-    // To discard can be undone after the editor was closed.
+    // A discard can be undone after the editor was closed.
     if (this.isEnded) void this.flush();
   };
 

@@ -92,13 +92,13 @@ export class Versions<Content extends object> {
     this.settle();
   }
 
-  /** Takes in who made what is live what it is. */
+  /** Takes over who last changed what is live. */
   seePublisher(by: string | null): void {
     this.published = { ...this.published, by };
     this.settle();
   }
 
-  /** Takes in the draft that the service has now. @returns whether it is shown instead of another content */
+  /** Takes over the draft that the service has now. @returns whether it is shown instead of another content */
   seeStored(stored: StoredDraft<Content> | null): boolean {
     const { content: before, merges } = this;
     const count = merges.length;
@@ -198,7 +198,7 @@ export class Versions<Content extends object> {
     const isNews = stored === null ? isSame(this.content, published.content) : stored.etag !== this.over;
     if (!this.isUnsaved) this.follow();
     else if (isNews && isSame(this.content, stored?.content ?? published.content)) this.follow();
-    // Whoever discarded the draft had not seen what is unsaved here.
+    // The person who discarded the draft had not seen what is unsaved here.
     if (!stored) this.buildOnStored();
     this.difference = this.findUnreadable() ?? this.settleDraft(chosen) ?? this.settlePublished(chosen);
   }
@@ -242,7 +242,7 @@ export class Versions<Content extends object> {
     return null;
   }
 
-  /** @returns null if the content has theirs as well now */
+  /** @returns null if the content now includes theirs */
   private mergeWith(
     ancestor: Content | null,
     other: Omit<Difference<Content>, 'collisions'>,

@@ -121,7 +121,7 @@ function useEmailOptions(name: string): EmailOption[] {
   return [ANY_EMAIL, ...emails.map(({ key, title }) => stepOption(key, title)), ...campaigns];
 }
 
-/** The option that a filter has; one of its own if what it names cannot be chosen. */
+/** The option of a filter; an extra one if what it names cannot be chosen. */
 function givenOption(options: readonly EmailOption[], { step, campaign_id: id }: Record<string, unknown>) {
   const given =
     typeof step === 'number' || typeof step === 'string'

@@ -19,7 +19,7 @@ function useRowKeys(count: number) {
   return { keys: known, drop: (at: number) => setKeys(known.filter((_, index) => index !== at)) };
 }
 
-/** What was refused of all the filters of a group, such as their number. */
+/** Errors about all the filters of a group, such as their number. */
 function GroupErrors({ path }: { path: string }) {
   const { errors } = useFilterContext();
   const messages = errors[path] ?? [];

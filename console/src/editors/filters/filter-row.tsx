@@ -22,7 +22,7 @@ const REDUNDANT: Partial<Record<NameKind, readonly Predicate[]>> = {
   list: ['eq', 'not_eq'],
   segment: ['eq', 'not_eq'],
 };
-/** A part of a code of two letters says nothing. */
+/** A part of a two-letter code means nothing. */
 const REDUNDANT_OF_COUNTRIES: readonly Predicate[] = ['cont', 'not_cont', 'start', 'end'];
 
 function predicateOptions({ name, predicate, value }: Filter, kind: NameKind) {
@@ -35,7 +35,7 @@ function predicateOptions({ name, predicate, value }: Filter, kind: NameKind) {
     .map((each) => ({ value: each, label: predicateText(name, each, isTime) }));
 }
 
-/** What the API refused of one filter, without that of filters inside it. */
+/** The errors of one filter, without those of filters inside it. */
 function useRowErrors(path: string): readonly string[] {
   const { errors } = useFilterContext();
   return Object.entries(errors)

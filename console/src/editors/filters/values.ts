@@ -16,7 +16,7 @@ export type ValueType = 'text' | 'number' | 'boolean' | 'date' | 'time' | 'choic
 
 export interface ValueShape {
   form: 'none' | 'one' | 'two' | 'many' | 'period' | 'activity';
-  /** The types that each value may have; for a activity, that of the campaign with whose mail it was done. */
+  /** The types that each value may have; for an activity, that of the campaign whose mail it is about. */
   types: readonly ValueType[];
 }
 

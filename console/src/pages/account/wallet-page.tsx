@@ -29,7 +29,7 @@ const columns: readonly TableColumn<Schemas['WalletEntry']>[] = [
   { key: 'at', header: 'Posted', cell: ({ created_at: at }) => <Time at={at} /> },
 ];
 
-/** The balance, what this month has used, and every change of the balance. */
+/** The balance, the usage of this month, and every change of the balance. */
 export function WalletPage() {
   const { manages } = useBrand();
   return (

@@ -13,7 +13,7 @@ import { Notice } from '../../ui/notice.tsx';
 
 type ApiKey = Schemas['ApiKey'];
 
-/** What can be done to a key: rename and revoke. A revoked one says when. */
+/** The actions on a key: rename and revoke. A revoked key shows when it was revoked. */
 export function KeyActions({ apiKey }: { apiKey: ApiKey }) {
   const [renaming, setRenaming] = useState(false);
   const revoke = useAction({

@@ -35,7 +35,7 @@ function changesOf(form: FormData): Changes {
   return Object.fromEntries<string | boolean | null>([...texts, ...ticks]) as Changes;
 }
 
-/** Everything about the brand that is text, colour or a tick. Someone else's change in the meantime is not overwritten. */
+/** All text fields, colors and ticks of the brand. Someone else's change in the meantime is not overwritten. */
 export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: string }) {
   const reloadSignedIn = useReloadSignedIn();
   const kept = useKept('brand');
@@ -97,7 +97,7 @@ export function BrandForm({ brand, etag }: { brand: Schemas['Brand']; etag: stri
   );
 }
 
-/** The digits, with the colour beside them. */
+/** The digits, with the color beside them. */
 function ColourInput({ name, value }: { name: TextName; value: string | null }) {
   return (
     <span className="colour">

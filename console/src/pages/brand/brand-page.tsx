@@ -9,7 +9,7 @@ import { BrandForm } from './brand-form.tsx';
 import { LogoCard } from './logo-card.tsx';
 import { ScrapeCard } from './scrape-card.tsx';
 
-/** A letter with the pieces that take the colours, the fonts and the logo of the brand. */
+/** A letter with the parts that use the colors, the fonts and the logo of the brand. */
 const SAMPLE = {
   subject: 'How your brand looks',
   footer: 'marketing',
@@ -29,7 +29,7 @@ const SAMPLE = {
 export function BrandPage() {
   const query = useQuery({
     ...brandQuery,
-    // While a website is read, the brand is asked for again.
+    // While a website is read, the brand is loaded again.
     refetchInterval: ({ state }) => (state.data?.data?.scrape?.status === 'scraping' ? POLL_MS : false),
   });
   return (

@@ -7,7 +7,7 @@ import { Card } from '../../ui/facts.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
-/** Uploads the file, and takes it for the logo. */
+/** Uploads the file, and makes it the logo. */
 async function replaceLogo(file: File): Promise<void> {
   const { signed_id: logo } = await upload(file, false);
   await call(() => api.PUT('/v1/my/brand', { body: { logo } }));

@@ -16,7 +16,7 @@ const REFRESH = ['campaigns'] as const;
 
 const REASON = 'Save or discard the changes first.';
 
-/** What can be done with a campaign in its state. */
+/** The actions on a campaign in its state. */
 export function CampaignActions({ campaign, changes }: { campaign: Campaign; changes: UnpublishedChanges }) {
   const { status, data } = campaign;
   const reasonId = useId();
@@ -163,7 +163,7 @@ function DeleteButton({ campaign: { id } }: { campaign: Campaign }) {
   const { run, busy } = useAction({
     work: () => call(() => api.DELETE('/v1/my/campaigns/{id}', { params: { path: { id } } })),
     done: 'The draft is deleted.',
-    // The page is left, and must not ask for what is gone.
+    // The user leaves the page, which must not load what was deleted.
     refresh: [],
     onDone: () => open('/campaigns'),
   });

@@ -22,7 +22,7 @@ function useCampaign(id: number): UseQueryResult<Campaign> {
   });
 }
 
-/** @param onChanges is what a editor calls with whether it has changes, and with null when it is closed */
+/** @param onChanges is what an editor calls with whether it has changes, and with null when it is closed */
 type Children = (campaign: Campaign, onChanges: (changes: UnpublishedChanges | null) => void) => ReactNode;
 
 /** What all pages of one campaign have in common: its name, its state, what can be done, and the way to the others. */

@@ -13,7 +13,7 @@ type Report = Schemas['CampaignReport'];
 /** A report reads all recipients, so it is asked for less often than the progress. */
 const REPORT_POLL_MS = 10_000;
 
-/** What became of a campaign so far. */
+/** The results of a campaign so far. */
 export function CampaignReport({ campaign }: { campaign: Campaign }) {
   const { id } = campaign;
   const query = useQuery({

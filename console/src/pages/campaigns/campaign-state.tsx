@@ -6,7 +6,7 @@ import { STOP_TEXTS, WAITING_TEXTS } from './waiting.ts';
 
 type Campaign = Pick<Schemas['Campaign'], 'status' | 'scheduled_at' | 'data'>;
 
-/** How many recipients are done with, whatever became of their messages. */
+/** How many recipients are done, no matter how their messages ended. */
 export function CampaignProgress({ campaign }: { campaign: Pick<Schemas['Campaign'], 'name' | 'data'> }) {
   const { audience_count: audience, remaining_count: remaining } = campaign.data.progress;
   return <Progress done={audience - remaining} total={audience} label={`Progress of ${campaign.name}`} />;

@@ -6,7 +6,7 @@ import { Menu } from '../../ui/menu.tsx';
 type Channel = Schemas['Campaign']['channel'];
 
 /**
- * Makes an empty draft and opens its editor, where everything else is decided.
+ * Creates an empty draft and opens its editor, where everything else is set.
  * @param props.segmentId its audience, if it is known
  */
 export function NewCampaign({ segmentId }: { segmentId?: number }) {

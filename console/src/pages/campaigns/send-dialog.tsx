@@ -12,7 +12,7 @@ import { editedCampaignOf } from './editor/content.ts';
 import { isPast, localText, PAST_TEXT, timeOf } from './editor/local-time.ts';
 import { SendSummary } from './editor/send-summary.tsx';
 
-/** A change since the campaign was loaded stops the send, be it by someone else or by the same send before. */
+/** A change since the campaign was loaded stops the send, whether by someone else or by the same send before. */
 const tagOf = ({ revision }: Pick<Campaign, 'revision'>) => ({ 'If-Match': `"${revision}"` });
 
 /** Moves a campaign that waits to another time; without one, sends it at once. */

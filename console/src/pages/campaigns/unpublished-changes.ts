@@ -8,7 +8,7 @@ import { readDraft } from './editor/read-draft.ts';
 export type UnpublishedChanges = 'some' | 'none' | 'unknown';
 
 /**
- * What is sent, resumed or duplicated is the campaign itself, without the changes at its editor.
+ * What is sent, resumed or duplicated is the campaign itself, without the changes in its editor.
  * @returns also what the editor calls while it is open, as it has changes that the service does not have yet
  */
 export function useUnpublishedChanges(

@@ -28,7 +28,7 @@ export const actionTexts: Readonly<Record<BulkKind, { label: string; effect: str
     },
   };
 
-/** What is no boolean goes to the API as it is: the list has refused it, and so must the action. */
+/** A value that is not a boolean goes to the API as it is: the list refuses it, and so must the action. */
 const booleanOf = (text: string): boolean =>
   text === 'true' || text === 'false' ? text === 'true' : (text as unknown as boolean);
 

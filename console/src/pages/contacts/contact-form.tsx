@@ -19,7 +19,7 @@ type Data = Contact['data'];
 
 const FIELDS = ['first_name', 'last_name', 'email', 'phone', 'country_code', 'source', 'data'] as const;
 
-/** Of a new contact, an empty text says no more than none. */
+/** For a new contact, an empty text means the same as none. */
 const withoutEmpty = (data: Data): Data =>
   Object.fromEntries(Object.entries(data).filter(([, value]) => value !== ''));
 
@@ -28,7 +28,7 @@ function attributesOf(form: FormData, data: Data, begun: Data, contact: Contact 
   const text = (name: string) => formText(form, name).trim();
   const email = text('email');
   const phone = text('phone');
-  // An address goes along only if it differs: the same one would be no change, and an empty one is not allowed.
+  // An address is sent only if it differs: the same one would be no change, and an empty one is not allowed.
   const isNew = (value: string, kind: 'email' | 'phone') =>
     value !== '' && (!contact || value !== addressOf(contact, kind));
   return {
@@ -81,7 +81,7 @@ function leftData(kept: Kept, given: Data): Data | null {
 }
 
 function Form({ kept, contact, rows = [], onDone, onAnother, onCancel }: ContactFormProps & { kept: Kept }) {
-  // What others write while the form is open is no change of its user.
+  // What others write while the form is open is not a change by its user.
   const [given] = useState<Data>(contact?.data ?? objectOf(rows));
   const [left] = useState(() => leftData(kept, given));
   const [data, setData] = useState<Data>(left ?? given);

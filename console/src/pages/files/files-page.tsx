@@ -48,7 +48,7 @@ const columns: readonly TableColumn<Upload>[] = [
   { key: 'delete', header: '', align: 'right', cell: (file) => <DeleteFile file={file} /> },
 ];
 
-/** The files of the brand, and what they take of the account's quota. */
+/** The files of the brand, and how much of the account's quota they use. */
 export function FilesPage() {
   const list = useListSearch([]);
   const query = useQuery({

@@ -92,7 +92,7 @@ function MethodText({ method }: { method: EntryMethod }) {
   }
 }
 
-/** What may keep the contact out. */
+/** Reasons why the contact may not enter. */
 function Before({ flow, contactId }: { flow: Flow; contactId: number }) {
   const { data: run } = useQuery({
     queryKey: ['flow_runs', flow.id, 'newest', contactId],
@@ -112,7 +112,7 @@ function Before({ flow, contactId }: { flow: Flow; contactId: number }) {
   );
 }
 
-/** The run, once it has begun. */
+/** The run, after it has begun. */
 function Begun({ flowId, entered }: { flowId: number; entered: Entered }) {
   const { contactId, newestBefore } = entered;
   const { data: run } = useQuery({

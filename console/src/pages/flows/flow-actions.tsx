@@ -22,7 +22,7 @@ const tagOf = ({ revision }: Flow) => ({ 'If-Match': `"${revision}"` });
 const isOpen = ({ status, approval_state: approval }: Flow) =>
   status === 'active' && (approval === 'not_required' || approval === 'approved');
 
-/** What can be done with a flow in its state. */
+/** The actions on a flow in its state. */
 export function FlowActions({ flow }: { flow: Flow }) {
   const { id, status, trigger } = flow;
   return (

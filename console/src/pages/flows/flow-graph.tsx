@@ -13,7 +13,7 @@ interface FlowGraphProps {
   summaryOf: (step: FlowStep) => string;
   /** Figures of a step, or what became of it in a run. */
   noteOf: (step: FlowStep) => ReactNode;
-  /** The step that is open, and the path to open one. */
+  /** The step that is open, and how to open one. */
   selected: number | null;
   onSelect: (stepId: number) => void;
   /** The path of a run; without one, the whole flow is drawn alike. */

@@ -55,7 +55,7 @@ function Steps({ flow }: { flow: Flow }) {
   );
 }
 
-/** The figures that a box shows: how many runs are there now, and what it has sent. */
+/** The figures that a box shows: how many runs are at the step now, and what it has sent. */
 function figuresText(step: FlowStep, report: StepReport | undefined): string {
   if (!report) return '';
   const { in_progress_count: here, messages } = report;

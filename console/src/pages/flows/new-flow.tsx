@@ -3,7 +3,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { useOpen } from '../../ui/links.tsx';
 
-/** Makes an empty draft and opens its editor, where everything else is decided, also its name. */
+/** Creates an empty draft and opens its editor, where everything else is set, including its name. */
 export function NewFlow() {
   const open = useOpen();
   const { run, busy } = useAction({

@@ -43,7 +43,7 @@ const FIELDS = {
 
 const MAX_KEY = 200;
 
-/** Lets the user say what each column of the file means. */
+/** Lets the user choose what each column of the file means. */
 export function ColumnMapping({
   resource,
   columns,

@@ -137,7 +137,7 @@ function Download({
   );
 }
 
-/** A button that saves a file; one that was not scanned only after the user has said so. */
+/** A button that saves a file. It asks first if the file was not scanned. */
 function ScannedDownload({
   what,
   title,

@@ -40,7 +40,7 @@ const columnsOf = (read: (mail: Mail) => void): readonly TableColumn<Mail>[] => 
   { key: 'received', header: 'Received', cell: ({ received_at: at }) => <Time at={at} /> },
 ];
 
-/** Mail that was kept back, with the reason. */
+/** Mail in quarantine, with the reason. */
 export function QuarantinePage() {
   const [reading, setReading] = useState<Mail | null>(null);
   const list = useListSearch(['inbox_id', 'reason']);

@@ -12,7 +12,7 @@ import { formText } from '../../ui/form.ts';
 import { NewPassword } from '../../ui/new-password.tsx';
 import { Notice } from '../../ui/notice.tsx';
 
-/** The link of an invitation to a new address, which becomes a user here. */
+/** The page behind the link of an invitation, on which a new user is created. */
 export function InvitationPage() {
   const params: { token?: string } = useParams({ strict: false });
   const token = params.token ?? '';

@@ -22,7 +22,7 @@ const opposite = (change: MemberChange): MemberChange => ({
   kind: change.kind === 'add' ? 'remove' : 'add',
 });
 
-/** Adds a contact to a list or removes it, with a way back. */
+/** Adds a contact to a list or removes it; both can be undone. */
 export function useMemberChange() {
   const queryClient = useQueryClient();
   return useAction({

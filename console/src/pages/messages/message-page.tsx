@@ -14,7 +14,7 @@ import { ResendButton } from './resend-button.tsx';
 
 type Message = Schemas['MessageDetail'];
 
-/** A message that leaves within seconds is asked for often, one that waits or may still be reported on less often. */
+/** A message that leaves within seconds is loaded often; one that waits, or may still be reported on, less often. */
 const PAUSE_MS: Partial<Record<Message['status'], number>> = {
   queued: POLL_MS,
   sending: POLL_MS,

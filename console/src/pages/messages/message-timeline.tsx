@@ -5,7 +5,7 @@ import { holdTitle } from './reasons.ts';
 type Message = Schemas['MessageDetail'];
 type Event = Message['events'][number];
 
-/** The providers that pass nothing on, and what became of the message there. */
+/** The providers that send nothing, and what happens to messages there. */
 const CAPTURED: Record<string, string> = {
   test: 'A test key made the message: it was checked and composed, but not sent.',
   capture: 'The message was stored in the mailbox of this machine instead of being sent.',

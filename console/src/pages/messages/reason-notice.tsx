@@ -87,7 +87,7 @@ export function StateNotice({
   );
 }
 
-/** The list of suppressions opens with the one of the recipient. */
+/** Opens the list of suppressions at that of the recipient. */
 const pageOf = (page: NonNullable<Reason['page']>, { to: address }: Schemas['Message']) => ({
   text: page.text,
   ...(page.to === '/suppressions' && address !== null

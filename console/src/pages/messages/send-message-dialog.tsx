@@ -37,7 +37,7 @@ export function SendMessageDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What an earlier visit has left. */
+/** The values that an earlier visit has left. */
 function leftDraft(kept: Kept, given: Draft): Draft {
   const parsed = parseJson(kept.first('draft') ?? '');
   if (!('value' in parsed) || !isObject(parsed.value)) return given;

@@ -33,7 +33,7 @@ export function OverviewPage() {
   );
 }
 
-/** The shortest way from "my mail did not arrive" to the reason. */
+/** Leads quickly from "my mail did not arrive" to the reason. */
 function FindMessages() {
   const open = useOpen();
   const submit = (event: SubmitEvent<HTMLFormElement>) => {

@@ -10,7 +10,7 @@ import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { ProfileTabs } from './profile-tabs.tsx';
 import { programOf } from './user-agent.ts';
 
-/** Where the user is signed in. */
+/** The sessions of the user. */
 export function SessionsPage() {
   const sessions = useQuery({
     queryKey: ['sessions'],

@@ -5,7 +5,7 @@ import { Menu } from '../../ui/menu.tsx';
 
 type Channel = Schemas['Template']['channel'];
 
-/** Makes an empty template and opens its editor, where everything else is decided, also its name. */
+/** Creates an empty template and opens its editor, where everything else is set, including its name. */
 export function useNewTemplate(onMade?: () => void) {
   const open = useOpen();
   return useAction({

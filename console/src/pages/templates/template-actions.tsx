@@ -50,7 +50,7 @@ function DeleteButton({ template: { id } }: { template: Template }) {
   const { run, busy } = useAction({
     work: () => call(() => api.DELETE('/v1/my/templates/{id}', { params: { path: { id } } })),
     done: 'The template is deleted.',
-    // The page is left, and must not ask for what is gone.
+    // The user leaves the page, which must not load what was deleted.
     refresh: [],
     onDone: () => open('/templates'),
   });

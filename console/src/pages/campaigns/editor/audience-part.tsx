@@ -132,7 +132,7 @@ function AudienceFilters({
   );
 }
 
-/** What may surprise about a segment: it selects everybody, or someone has changes that do not count yet. */
+/** Warnings about a segment: it selects all contacts, or it has changes that are not published yet. */
 function SegmentState({ id }: { id: number }) {
   const { data } = useQuery({
     queryKey: ['segments', id],

@@ -31,7 +31,7 @@ export function CampaignEditor({
 }: {
   campaign: Campaign;
   stage: Stage;
-  /** Is given whether there are changes that are not saved as the campaign; null when the editor is closed. */
+  /** Receives whether there are changes that are not saved as the campaign; null when the editor is closed. */
   onChanges: (changes: UnpublishedChanges | null) => void;
 }) {
   const { id, channel } = campaign;

@@ -37,7 +37,7 @@ export function withoutIncomplete(
   return { ...Object.fromEntries(others), [FILTERS]: ['Complete the filters first.'] };
 }
 
-/** On the page, the segment is no id. */
+/** The page does not show the id of the segment. */
 const inWords = (errors: FieldErrors): FieldErrors =>
   Object.fromEntries(
     Object.entries(errors).map(([field, texts]) => [
@@ -71,7 +71,7 @@ export function useCheck(id: number, content: EditedCampaign, stage: Stage): Che
   };
 }
 
-/** What is missing, rather than wrong. A new campaign should not begin full of it. */
+/** Errors about fields that are missing rather than wrong. A new campaign should not begin with a page full of them. */
 const MISSING = /^(?:is required|there is no content)/;
 
 export const withoutMissing = (errors: FieldErrors): FieldErrors =>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Card } from '../../../ui/facts.tsx';
 import { idOfPart, PARTS, type PartName } from './part.ts';
 
-/** A part of the editor, to which the check leads. */
+/** A part of the editor, which the results of the check link to. */
 export function EditorPart({
   name,
   actions,

@@ -1,4 +1,4 @@
-/** What is said of a time that has passed, at its field. */
+/** The message for a time that has passed, at its field. */
 export const PAST_TEXT = 'is in the past';
 
 const pad = (part: number, length = 2) => String(part).padStart(length, '0');
@@ -18,6 +18,6 @@ export function timeOf(text: string): string | null {
   return new Date(long).toISOString();
 }
 
-/** To the API, a time in the past means now, which is not what someone who typed a time means. */
+/** For the API, a time in the past means now, which is not what a user who typed a time means. */
 export const isPast = (at: string | null, now: number = Date.now()): boolean =>
   at !== null && Date.parse(at) <= now;

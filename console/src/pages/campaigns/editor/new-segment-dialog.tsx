@@ -11,7 +11,7 @@ import { whyNotYet } from '../../segments/new-segment.ts';
 import { filterErrors, useSegmentPreview, type Filters } from '../../segments/preview.ts';
 import { SegmentCount } from '../../segments/segment-count.tsx';
 
-/** Makes a segment without leaving the campaign. */
+/** Creates a segment without leaving the campaign. */
 export function NewSegmentDialog({
   onClose,
   onCreated,

@@ -14,13 +14,13 @@ const PREFIXES: readonly (readonly [string, PartName])[] = [
   ['scheduled_at', 'sending'],
 ];
 
-/** @returns null if the field is not on the editor, such as one of the brand */
+/** @returns null if the field is not in the editor, such as one of the brand */
 export const partOf = (field: string): PartName | null =>
   PREFIXES.find(([prefix]) => field === prefix || field.startsWith(`${prefix}.`))?.[1] ?? null;
 
 export const idOfPart = (name: PartName): string => `part-${name}`;
 
-/** Leads the focus to a part of the editor. */
+/** Moves the focus to a part of the editor. */
 export function goTo(name: PartName): void {
   document.getElementById(idOfPart(name))?.focus();
 }

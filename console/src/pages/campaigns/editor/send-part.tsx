@@ -15,7 +15,7 @@ import { isPast } from './local-time.ts';
 import { goTo, PARTS, partOf } from './part.ts';
 import { SendSummary } from './send-summary.tsx';
 
-/** What is still missing or wrong, and the way out. */
+/** What is still missing or wrong, and where to correct it. */
 export function SendPart({
   campaign,
   draft,
@@ -95,7 +95,7 @@ function SendConfirmation({
   draft: Draft<EditedCampaign>;
   sender: string | null;
   onSend: () => void;
-  /** Its time has passed while it was asked. */
+  /** Its time has passed while the dialog was open. */
   onPast: () => void;
   onClose: () => void;
 }) {
@@ -129,7 +129,7 @@ function SendConfirmation({
   );
 }
 
-/** Everything that a send would refuse, with the way to its part. */
+/** Everything that a send would refuse, with links to its parts. */
 function Problems({
   checked,
   errors,

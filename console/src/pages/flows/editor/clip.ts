@@ -1,4 +1,4 @@
-/** Steps on the way from one place to another, in the same flow or another flow of the brand. */
+/** Steps that are copied, to be pasted in the same flow or another flow of the brand. */
 import { isObject, parseJson } from '../../../ui/json-text.ts';
 import { checked, freeRef, mapBranches, namesInUse, putSteps } from './commands.ts';
 import { branchesOf, keyOf, type StepKey } from '../flow-layout.ts';

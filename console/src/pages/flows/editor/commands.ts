@@ -36,7 +36,7 @@ export function freeRef(type: string, used: Set<StepKey>): string {
   return ref;
 }
 
-/** Gives each step that has neither an id nor a `ref` a `ref`, such as those that a client has put into the draft. */
+/** Gives a `ref` to each step that has neither an id nor a `ref`, such as one that a client has put into the draft. */
 export function withRefs(steps: readonly Step[]): readonly Step[] {
   const nameless = allSteps(steps).some(({ step }) => keyOf(step) === '');
   if (!nameless) return steps;

@@ -1,4 +1,4 @@
-/** What differs between the steps of two versions of a flow. A step is the same step if it has the same id or `ref`. */
+/** Compares the steps of two versions of a flow. A step is the same step if it has the same id or `ref`. */
 import { isSame } from '../../../editors/draft/same.ts';
 import { commonItems } from '../../../ui/common-items.ts';
 import { branchesOf as namedBranches, keyOf, type StepKey } from '../flow-layout.ts';

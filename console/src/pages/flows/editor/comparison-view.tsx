@@ -45,7 +45,7 @@ function factsOf({ goal, trigger }: Compared, names: AudienceNames): readonly Fa
   ];
 }
 
-/** Two versions side by side: who enters, and each step with what became of it. */
+/** Two versions side by side: who enters, and how each step differs. */
 export function ComparisonView({ left, right }: { left: Side; right: Side }) {
   const names = useAudienceNames();
   const comparison = useMemo(() => compareSteps(left.flow.steps, right.flow.steps), [left.flow, right.flow]);

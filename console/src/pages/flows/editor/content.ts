@@ -11,7 +11,7 @@ export const contentOf = ({ name, goal, trigger, steps }: Schemas['Flow']): Flow
   steps: withRefs(steps),
 });
 
-/** Steps without what only a draft has. */
+/** Steps without the fields that only drafts have. */
 const savedSteps = (steps: readonly Step[]): Step[] =>
   steps.map((step) => mapBranches(withoutDraftFields(step), savedSteps));
 

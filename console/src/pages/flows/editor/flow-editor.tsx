@@ -28,7 +28,7 @@ import { useInsertion } from './use-insertion.tsx';
 const isTyping = (target: EventTarget) =>
   target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
 
-/** Ctrl+Z and Ctrl+Y, or Command on a Mac, outside of what is typed, which has its own. */
+/** Ctrl+Z and Ctrl+Y, or Command on a Mac, outside of text fields, which have their own. */
 function travelByKeys(event: KeyboardEvent, { undo, redo }: FlowEditor): void {
   if (!(event.ctrlKey || event.metaKey) || isTyping(event.target)) return;
   const key = event.key.toLowerCase();
@@ -103,7 +103,7 @@ function Header({ flow, editor }: { flow: Flow; editor: FlowEditor }) {
   );
 }
 
-/** What is wrong apart from the steps and the trigger; those show their own. */
+/** The problems that are not about the steps or the trigger, which show their own. */
 const OtherProblems = ({ problems: { others } }: { problems: FlowProblems }) =>
   others.length === 0 ? null : (
     <Notice tone="warn" title="Before this flow can be active">

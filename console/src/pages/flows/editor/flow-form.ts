@@ -56,7 +56,7 @@ const isSet = (value: unknown): boolean => value !== undefined && value !== null
 
 const FULL = 100;
 
-/** What the API would refuse of a step because its fields, or the steps around it, do not go together. */
+/** What the API would refuse because the fields of a step, or the steps around it, do not fit together. */
 function problemsOfStep({ step, level }: Located): string[] {
   const key = keyOf(step);
   const weights = step.branches?.reduce((sum, { weight }) => sum + weight, 0);

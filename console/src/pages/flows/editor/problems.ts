@@ -9,7 +9,7 @@ export interface FlowProblems {
   /** By the key of the step as text. */
   steps: Readonly<Record<string, FieldErrors>>;
   trigger: FieldErrors;
-  /** What is about neither a step nor the trigger, such as the brand's postal address. */
+  /** Problems that are about neither a step nor the trigger, such as the brand's postal address. */
   others: readonly Problem[];
 }
 
@@ -71,7 +71,7 @@ export const messagesByStep = ({ steps }: FlowProblems): Record<string, string[]
     ]),
   );
 
-/** Says what a user can do, where the API speaks of a field that no form has. */
+/** Says what the user can do about a field of the API that no form has. */
 export const worded = ({ steps }: FlowContent, problems: readonly Problem[]): Problem[] =>
   problems.map(({ field, message }) => {
     const own = stepAtPath(steps, field)?.field ?? '';

@@ -49,14 +49,14 @@ export function formOf({ editor, step, problems, names }: StepEditorProps): Step
   };
 }
 
-/** The way on, beside the `+` marks, so that a flow is written from top to bottom without a look for them. */
+/** Adds the next step, as the `+` marks do, so that a flow can be written from top to bottom without these. */
 export const NextStep = ({ onNext }: { onNext: () => void }) => (
   <div className="actions">
     <Button onClick={onNext}>Next step</Button>
   </div>
 );
 
-/** The form of one step, and what can be done with it. */
+/** The form of one step, and the actions on it. */
 export function StepPanel(props: StepPanelProps) {
   const { editor, step, onNext, onMove, onCopy } = props;
   const key = keyOf(step);
