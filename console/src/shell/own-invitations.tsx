@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../api/client.ts';
 import { useAction } from '../ui/action.ts';
 import { Button } from '../ui/button.tsx';
-import { Time } from '../ui/facts.tsx';
+import { Time } from '../ui/details.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { useReloadSignedIn } from './reload-signed-in.ts';
 

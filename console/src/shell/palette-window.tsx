@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { api, call, type Schemas } from '../api/client.ts';
 import { useNewTemplate } from '../pages/templates/new-template.tsx';
-import { StatusBadge } from '../ui/facts.tsx';
+import { StatusBadge } from '../ui/details.tsx';
 import { useOpen } from '../ui/links.tsx';
 import { rank } from '../ui/rank.ts';
 import { useBrand } from './brand.ts';

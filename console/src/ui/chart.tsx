@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
-import { countText } from './facts.tsx';
+import { countText } from './details.tsx';
 
 export interface ChartSeries {
   name: string;

@@ -1,4 +1,4 @@
-import { countText, StatusBadge } from './facts.tsx';
+import { countText, StatusBadge } from './details.tsx';
 import { Notice } from './notice.tsx';
 import { DataTable, type TableColumn } from './table.tsx';
 

@@ -13,7 +13,7 @@ import {
 import { useBrand } from '../shell/brand.ts';
 import { keepForUser, userKey } from '../shell/user-storage.ts';
 import { Button } from './button.tsx';
-import { Time } from './facts.tsx';
+import { Time } from './details.tsx';
 import { changedFields, type KeptFields, putBack, readEntry } from './kept-fields.ts';
 import { Notice } from './notice.tsx';
 

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { api, call } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { PreviewFrame } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import type { Problem, Unsaved } from './checked.ts';

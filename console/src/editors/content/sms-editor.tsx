@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { ProblemList } from '../../pages/templates/preview-panel.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
-import { Facts } from '../../ui/facts.tsx';
+import { DetailList } from '../../ui/details.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { useSettled } from '../../ui/settled.ts';
 import { type Unsaved, unsavedOf } from './checked.ts';
@@ -66,7 +66,7 @@ function Size({ sms, isForContact }: { sms: Schemas['SmsSize']; isForContact: bo
   const hint = sizeHint(sms);
   return (
     <div role="status">
-      <Facts
+      <DetailList
         items={[
           ['Length', sizeText(sms)],
           ['Price of a message', priceText(sms, isForContact)],

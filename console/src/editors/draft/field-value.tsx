@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useAudienceNames } from '../../api/audience.ts';
 import { type Choice, labelOf } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
-import { Time } from '../../ui/facts.tsx';
+import { Time } from '../../ui/details.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { isObject } from '../../ui/json-text.ts';
 import type { Section } from '../content/content.ts';

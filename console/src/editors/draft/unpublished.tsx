@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, callPage } from '../../api/client.ts';
-import { StatusBadge } from '../../ui/facts.tsx';
+import { StatusBadge } from '../../ui/details.tsx';
 import type { DraftOf } from './draft.ts';
 
 /** The newest drafts; older ones are marked in their editors only. */

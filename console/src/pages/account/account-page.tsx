@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
-import { Card, Facts, StatusBadge, Time, countText } from '../../ui/facts.tsx';
+import { Card, DetailList, StatusBadge, Time, countText } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
@@ -34,7 +34,7 @@ function PlanCard({ account }: { account: Schemas['Account'] }) {
     : null;
   return (
     <Card title="Plan">
-      <Facts
+      <DetailList
         items={[
           ['Plan', account.billing.plan_name],
           ['Tier', <StatusBadge key="tier" status={account.account_tier} tone="quiet" />],
@@ -58,7 +58,7 @@ function PlanCard({ account }: { account: Schemas['Account'] }) {
 function CapabilitiesCard({ account }: { account: Schemas['Account'] }) {
   return (
     <Card title="What the account may do">
-      <Facts
+      <DetailList
         items={Object.entries(account.capabilities).map(([name, on]) => [
           name.replaceAll('_', ' '),
           <StatusBadge key={name} status={on ? 'on' : 'off'} tone={on ? 'good' : 'quiet'} />,

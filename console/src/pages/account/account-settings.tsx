@@ -4,7 +4,7 @@ import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
 import { useAction } from '../../ui/action.ts';
 import { addressLines } from '../../ui/address-lines.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { KeptForm, useKept } from '../../ui/kept-form.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
-import { Card, centsText, countText, Facts, Progress, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, centsText, countText, DetailList, Progress, StatusBadge, Time } from '../../ui/details.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';
@@ -56,7 +56,7 @@ function Balance() {
       {({ billing, can_send: canSend, spend_cap_monthly_cents: cap }) => (
         <div className="grid">
           <Card title="Balance">
-            <Facts
+            <DetailList
               items={[
                 ['Balance', centsText(billing.wallet_balance_cents)],
                 ['Monthly spend cap', cap === null ? 'None' : centsText(cap)],

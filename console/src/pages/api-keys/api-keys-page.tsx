@@ -5,7 +5,7 @@ import { api, callPage, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/code.tsx';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';

@@ -5,7 +5,7 @@ import { CloseButton } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Time } from '../../ui/facts.tsx';
+import { Time } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { KeptForm, useKept } from '../../ui/kept-form.tsx';

@@ -3,7 +3,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Checkbox, Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { KeptForm, useKept } from '../../ui/kept-form.tsx';

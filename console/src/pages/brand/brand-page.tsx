@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { brandQuery } from '../../api/brand.ts';
 import { POLL_MS } from '../../api/query-client.ts';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { PreviewFrame } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';

@@ -3,7 +3,7 @@ import { api, call } from '../../api/client.ts';
 import { IMAGE_TYPES, ownPath, upload } from '../../api/uploads.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
 

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Card, Facts } from '../../ui/facts.tsx';
+import { Card, DetailList } from '../../ui/details.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { PreviewPanel } from '../templates/preview-panel.tsx';
 import type { Campaign } from './campaign-frame.tsx';
@@ -30,7 +30,7 @@ export function CampaignContent({ campaign }: { campaign: Campaign }) {
         </Field>
       )}
       <Card title="Content">
-        <Facts
+        <DetailList
           items={[
             ['Subject', variant?.subject ?? template.subject],
             ['Preheader', template.preheader],

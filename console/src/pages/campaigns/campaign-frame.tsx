@@ -2,7 +2,7 @@ import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
-import { StatusBadge } from '../../ui/facts.tsx';
+import { StatusBadge } from '../../ui/details.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { TabLinks, useId } from '../../ui/links.tsx';
 import { QueryView } from '../../ui/query-view.tsx';

@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useAudienceNames } from '../../api/audience.ts';
 import { api, call } from '../../api/client.ts';
 import { areFilters } from '../../editors/filters/read-filters.ts';
-import { Card, countText, Facts, Time } from '../../ui/facts.tsx';
+import { Card, countText, DetailList, Time } from '../../ui/details.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { CampaignContent } from './campaign-content.tsx';
@@ -104,7 +104,7 @@ function CampaignFacts({ campaign }: { campaign: Campaign }) {
   ];
   return (
     <Card title="Audience and options">
-      <Facts
+      <DetailList
         items={[
           ['List', listId === null ? null : <AudienceLink key="list" of="lists" id={listId} />],
           [

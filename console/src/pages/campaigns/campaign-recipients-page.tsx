@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { recipientStatuses } from '../../api/message-statuses.ts';
 import { POLL_MS } from '../../api/query-client.ts';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Filters, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { Card, countText, shareText } from '../../ui/facts.tsx';
+import { Card, countText, shareText } from '../../ui/details.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import type { Campaign } from './campaign-frame.tsx';
 import { DomainTable, LinkTable, VariantTable } from './report-tables.tsx';

@@ -1,7 +1,7 @@
 import type { Schemas } from '../../api/client.ts';
-import { Progress, Time } from '../../ui/facts.tsx';
+import { Progress, Time } from '../../ui/details.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { shareText } from '../../ui/facts.tsx';
+import { shareText } from '../../ui/details.tsx';
 import { STOP_TEXTS, WAITING_TEXTS } from './waiting.ts';
 
 type Campaign = Pick<Schemas['Campaign'], 'status' | 'scheduled_at' | 'data'>;

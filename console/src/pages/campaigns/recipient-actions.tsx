@@ -7,7 +7,7 @@ import { ActionForm } from '../../ui/action-form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useDownload } from '../../ui/download.ts';
-import { countText } from '../../ui/facts.tsx';
+import { countText } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { BrandLink } from '../../ui/links.tsx';

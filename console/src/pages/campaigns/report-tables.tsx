@@ -1,6 +1,6 @@
 /** The tables of a campaign's report. */
 import type { Schemas } from '../../api/client.ts';
-import { Card, countText, shareText } from '../../ui/facts.tsx';
+import { Card, countText, shareText } from '../../ui/details.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 
 type Report = Schemas['CampaignReport'];

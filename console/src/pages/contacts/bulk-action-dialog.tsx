@@ -6,7 +6,7 @@ import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { countText } from '../../ui/facts.tsx';
+import { countText } from '../../ui/details.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';

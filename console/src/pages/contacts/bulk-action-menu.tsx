@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Dialog } from '../../ui/dialog.tsx';
-import { countText } from '../../ui/facts.tsx';
+import { countText } from '../../ui/details.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { BulkActionDialog } from './bulk-action-dialog.tsx';
 import { actionTexts, bulkFilterOf, type BulkKind } from './bulk-action-text.ts';

@@ -6,7 +6,7 @@ import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, countText, Facts, Progress, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, countText, DetailList, Progress, StatusBadge, Time } from '../../ui/details.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
@@ -84,7 +84,7 @@ function State({ action }: { action: BulkAction }) {
         <Progress done={action.processed_count} total={total} label="Contacts done" />
       )}
       {isUnfinished(action) && <p className="muted">You may close this tab: the action goes on.</p>}
-      <Facts
+      <DetailList
         items={[
           ...(listId === null
             ? []
@@ -120,7 +120,7 @@ function Audience({ action }: { action: BulkAction }) {
   return (
     <>
       {Object.keys(plain).length > 0 && (
-        <Facts
+        <DetailList
           items={Object.entries(plain).map(([key, value]) => [key.replaceAll('_', ' '), nameOf(key, value)])}
         />
       )}

@@ -1,7 +1,7 @@
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, countText, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, countText, StatusBadge, Time } from '../../ui/details.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 
 type Contact = Schemas['Contact'];

@@ -2,7 +2,7 @@ import { useListChoices } from '../../api/audience.ts';
 import { labelOf } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { useMemberChange } from '../lists/list-members.ts';

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { countryName } from '../../ui/countries.ts';
-import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
@@ -78,7 +78,7 @@ function Actions({ contact }: { contact: Contact }) {
 
 const About = ({ contact }: { contact: Contact }) => (
   <Card title="About">
-    <Facts
+    <DetailList
       items={[
         ['First name', contact.first_name],
         ['Last name', contact.last_name],
@@ -101,7 +101,7 @@ const Data = ({ data }: { data: Contact['data'] }) => (
     {Object.keys(data).length === 0 ? (
       <p className="muted">None. Templates and segments can use what you put here.</p>
     ) : (
-      <Facts items={Object.entries(data).map(([key, value]) => [key, dataText(value)])} />
+      <DetailList items={Object.entries(data).map(([key, value]) => [key, dataText(value)])} />
     )}
   </Card>
 );

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { addressOf, contactName } from '../../ui/contact-text.ts';

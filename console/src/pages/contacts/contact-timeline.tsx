@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, callPage, type Page, type Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Pager } from '../../ui/list-page.tsx';
 import { PAGE_SIZE, useListSearch, type ListState } from '../../ui/list-search.ts';

@@ -4,7 +4,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -30,7 +30,7 @@ export function DomainPage() {
           </PageHeader>
           <State domain={domain} />
           <Card title="About">
-            <Facts
+            <DetailList
               items={[
                 ['Provider', domain.provider],
                 ['Added', <Time key="added" at={domain.created_at} full />],

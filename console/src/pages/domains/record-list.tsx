@@ -1,5 +1,5 @@
 import { CopyButton } from '../../ui/code.tsx';
-import { StatusBadge } from '../../ui/facts.tsx';
+import { StatusBadge } from '../../ui/details.tsx';
 import type { Tone } from '../../ui/notice.tsx';
 import { purposeOf, type DnsRecord, type Domain } from './records.ts';
 

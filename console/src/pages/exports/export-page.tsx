@@ -4,7 +4,7 @@ import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Facts, Progress, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, Progress, StatusBadge, Time } from '../../ui/details.tsx';
 import { useDownload } from '../../ui/download.ts';
 import { useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
@@ -86,7 +86,7 @@ function State({ exported }: { exported: Export }) {
           the rows as they are now.
         </Notice>
       )}
-      <Facts
+      <DetailList
         items={[
           ...Object.entries(exported.filters).map(
             ([name, value]) => [`Filter: ${name.replaceAll('_', ' ')}`, String(value)] as const,

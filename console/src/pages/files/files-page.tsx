@@ -4,7 +4,7 @@ import { ownPath } from '../../api/uploads.ts';
 import { useAction } from '../../ui/action.ts';
 import { EmptyState } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Time } from '../../ui/facts.tsx';
+import { Time } from '../../ui/details.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { Notice } from '../../ui/notice.tsx';

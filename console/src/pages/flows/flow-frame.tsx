@@ -1,7 +1,7 @@
 import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
-import { shareText, StatusBadge, Time } from '../../ui/facts.tsx';
+import { shareText, StatusBadge, Time } from '../../ui/details.tsx';
 import { TabLinks, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';

@@ -1,7 +1,7 @@
 import { useAudienceNames } from '../../api/audience.ts';
 import type { AudienceNames } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
-import { Card, countText, Facts } from '../../ui/facts.tsx';
+import { Card, countText, DetailList } from '../../ui/details.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { FlowFrame, useFlowReport, type Flow } from './flow-frame.tsx';
 import { FlowGraph } from './flow-graph.tsx';
@@ -73,7 +73,7 @@ function Entry({ flow: { trigger, goal }, names }: { flow: Flow; names: Audience
   const { filters, exit_filters: exitFilters, reentry } = trigger.data;
   return (
     <Card title="Who enters">
-      <Facts
+      <DetailList
         items={[
           ['Trigger', triggerText(trigger, names)],
           ['Enters again', reentryText(reentry)],

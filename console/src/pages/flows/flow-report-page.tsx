@@ -1,7 +1,7 @@
 import { useAudienceNames } from '../../api/audience.ts';
 import type { AudienceNames } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
-import { Card, countText, Facts, shareText } from '../../ui/facts.tsx';
+import { Card, countText, DetailList, shareText } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Filters, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
@@ -87,7 +87,7 @@ function Reasons({ report: { not_entered: notEntered, exited, canceled } }: { re
   if (items.length === 0) return null;
   return (
     <Card title="Reasons">
-      <Facts items={items} />
+      <DetailList items={items} />
     </Card>
   );
 }

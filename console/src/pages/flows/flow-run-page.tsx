@@ -5,7 +5,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -80,7 +80,7 @@ function RunFacts({ run }: { run: Run }) {
   const { data: flow } = useFlow(run.flow_id);
   return (
     <Card>
-      <Facts
+      <DetailList
         items={[
           [
             'Flow',

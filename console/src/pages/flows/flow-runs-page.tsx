@@ -3,7 +3,7 @@ import { useAudienceNames } from '../../api/audience.ts';
 import type { AudienceNames } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { CodeBlock, curlOf } from '../../ui/code.tsx';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

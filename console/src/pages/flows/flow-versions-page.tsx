@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { useStoredDraft } from '../../editors/draft/stored-draft.ts';
-import { Card, countText, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, countText, StatusBadge, Time } from '../../ui/details.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Pager } from '../../ui/list-page.tsx';

@@ -4,7 +4,7 @@ import type { AudienceNames } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
-import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
+import { countText, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

@@ -1,6 +1,6 @@
 import type { AudienceNames } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
-import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { StepName } from './step-name.tsx';

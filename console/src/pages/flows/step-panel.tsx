@@ -3,7 +3,7 @@ import type { AudienceNames } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { JsonBlock } from '../../ui/code.tsx';
-import { Card, countText, Facts, shareText } from '../../ui/facts.tsx';
+import { Card, countText, DetailList, shareText } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { PreviewPanel } from '../templates/preview-panel.tsx';
 import { nameOf } from './editor/texts.ts';
@@ -30,7 +30,7 @@ export function StepPanel({
     <div className="flow-panel">
       <Card title={nameOf(step)}>
         <p>{stepSummary(step, names)}</p>
-        <Facts
+        <DetailList
           items={[
             ...(step.filters?.length ? [['Filters', conditionsText(step.filters, names)] as const] : []),
             [
@@ -71,7 +71,7 @@ function MessageFigures({ messages }: { messages: NonNullable<StepReport['messag
   const refused = Object.entries(messages.not_accepted);
   return (
     <>
-      <Facts
+      <DetailList
         items={OUTCOMES.map((outcome) => {
           const rate = outcome === 'sent' ? null : messages.rates[outcome];
           const count = countText(messages[`${outcome}_count`]);
@@ -79,7 +79,7 @@ function MessageFigures({ messages }: { messages: NonNullable<StepReport['messag
         })}
       />
       {refused.length > 0 && (
-        <Facts
+        <DetailList
           items={refused.map(([reason, count]) => [
             `not sent: ${reason.replaceAll('_', ' ')}`,
             countText(count),

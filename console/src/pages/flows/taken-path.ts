@@ -12,7 +12,7 @@ export interface TakenPath {
   noteOf: (step: StepKey) => string;
 }
 
-interface Facts {
+interface PathParts {
   /** The steps that were taken, with their outcomes. */
   taken: ReadonlyMap<StepKey, string | null>;
   /** Where the run is. */
@@ -22,7 +22,7 @@ interface Facts {
 }
 
 /** An edge is taken if the run went through its branch and came to its end. */
-function takenPath({ taken, here, isCompleted, noteOf }: Facts): TakenPath {
+function takenPath({ taken, here, isCompleted, noteOf }: PathParts): TakenPath {
   const reached = (step: StepKey | null) => (step === null ? isCompleted : step === here || taken.has(step));
   return {
     isTaken: ({ branch, to }) =>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
-import { Card, countText } from '../../ui/facts.tsx';
+import { Card, countText } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';

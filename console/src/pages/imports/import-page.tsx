@@ -8,7 +8,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { useDownload } from '../../ui/download.ts';
-import { Card, countText, Facts, Progress, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, countText, DetailList, Progress, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -193,7 +193,7 @@ function Options({ run: { resource, options, ...run } }: { run: Import }) {
   const yesNo = (value: boolean) => (value ? 'yes' : 'no');
   return (
     <Card title="How it was imported">
-      <Facts
+      <DetailList
         items={[
           ['Rows are', resource],
           ['Encoding', encodingText(run)],

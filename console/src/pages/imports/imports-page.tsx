@@ -3,7 +3,7 @@ import { api, callPage, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { isUnfinished } from '../../api/work.ts';
 import { CodeBlock, curlOf, EmptyState } from '../../ui/code.tsx';
-import { countText, StatusBadge, Time } from '../../ui/facts.tsx';
+import { countText, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

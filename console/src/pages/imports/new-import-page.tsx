@@ -4,7 +4,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, curlOf } from '../../ui/code.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Checkbox, Field, Select, TextInput } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { api, type Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { StatusBadge } from '../../ui/facts.tsx';
+import { StatusBadge } from '../../ui/details.tsx';
 import { useDownload } from '../../ui/download.ts';
 import type { Mail } from './mail-view.tsx';
 

@@ -5,7 +5,7 @@ import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
-import { Card, Time } from '../../ui/facts.tsx';
+import { Card, Time } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { type Kept, KeptForm, useKept } from '../../ui/kept-form.tsx';

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { type Choice, labelOf } from '../../api/choices.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { EmptyState } from '../../ui/code.tsx';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch, type ListState } from '../../ui/list-search.ts';

@@ -6,7 +6,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

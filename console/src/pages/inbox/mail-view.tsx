@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Attachments, Original } from './attachments.tsx';
 import { textOfHtml } from './mail-text.ts';
@@ -68,7 +68,7 @@ function Authentication({ found }: { found: NonNullable<Mail['authentication']> 
   return (
     <details>
       <summary>Authentication</summary>
-      <Facts
+      <DetailList
         items={[
           ['Sender', found.aligned ? 'verified by its domain' : 'not verified: anyone could have sent it'],
           ['SPF', found.spf.result],

@@ -2,7 +2,7 @@ import type { SubmitEvent } from 'react';
 import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Field, TextArea } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { KeptForm, useKept } from '../../ui/kept-form.tsx';

@@ -6,7 +6,7 @@ import { messageOf } from '../../api/errors.ts';
 import { Entrance } from '../../shell/entrance.tsx';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { Time } from '../../ui/facts.tsx';
+import { Time } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { NewPassword } from '../../ui/new-password.tsx';

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { countText } from '../../ui/facts.tsx';
+import { countText } from '../../ui/details.tsx';
 import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

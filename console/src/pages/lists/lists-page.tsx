@@ -4,7 +4,7 @@ import { api, callPage, type Schemas } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { countText, Time } from '../../ui/facts.tsx';
+import { countText, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

@@ -4,7 +4,7 @@ import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, Time } from '../../ui/facts.tsx';
+import { Card, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

@@ -2,7 +2,7 @@ import { Tabs } from 'radix-ui';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { CodeBlock, JsonBlock } from '../../ui/code.tsx';
-import { Facts } from '../../ui/facts.tsx';
+import { DetailList } from '../../ui/details.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { PreviewFrame } from '../../ui/preview-frame.tsx';
 
@@ -71,5 +71,5 @@ function HeadersAndTags({ headers, tags }: Pick<Message, 'headers' | 'tags'>) {
 
 function Pairs({ values, none }: { values: Record<string, string>; none: string }) {
   const items = Object.entries(values);
-  return items.length === 0 ? <p className="muted">{none}</p> : <Facts items={items} />;
+  return items.length === 0 ? <p className="muted">{none}</p> : <DetailList items={items} />;
 }

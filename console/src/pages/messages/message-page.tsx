@@ -2,7 +2,7 @@ import { useQuery, type Query } from '@tanstack/react-query';
 import { Fragment } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
-import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
@@ -58,7 +58,7 @@ export function MessagePage() {
             <MessageContent message={message} />
           </Card>
           <Card title="Details">
-            <Facts items={factsOf(message)} />
+            <DetailList items={factsOf(message)} />
           </Card>
         </Fragment>
       )}

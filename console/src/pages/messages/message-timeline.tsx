@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { holdTitle } from './reasons.ts';
 
 type Message = Schemas['MessageDetail'];

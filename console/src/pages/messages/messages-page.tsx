@@ -4,7 +4,7 @@ import { api, callPage, type Page, type Schemas } from '../../api/client.ts';
 import { messageStatuses } from '../../api/message-statuses.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState, curlOf } from '../../ui/code.tsx';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, isCutShort, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch, type ListState } from '../../ui/list-search.ts';

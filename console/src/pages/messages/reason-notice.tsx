@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/client.ts';
 import { deliveryStatusQuery, stoppedText } from '../../api/delivery-status.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { pageOfSuppression } from '../../shell/resource-pages.ts';
-import { Time } from '../../ui/facts.tsx';
+import { Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { answerOf, codeOf, reasonOf, toneOf, type Reason } from './reasons.ts';

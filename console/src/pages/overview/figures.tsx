@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { Card, countText, shareText } from '../../ui/facts.tsx';
+import { Card, countText, shareText } from '../../ui/details.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { useListSearch, type ListState } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';

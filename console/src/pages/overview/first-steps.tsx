@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { SendMessageDialog } from '../messages/send-message-dialog.tsx';
 

@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
-import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';

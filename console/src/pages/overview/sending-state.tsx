@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { deliveryStatusQuery, stoppedText, type DeliveryStatus } from '../../api/delivery-status.ts';
 import { useBrand } from '../../shell/brand.ts';
-import { Card, centsText, countText, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, centsText, countText, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice, type Tone } from '../../ui/notice.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
@@ -68,7 +68,7 @@ export function SendingState() {
         {(status) => (
           <>
             <Verdict status={status} />
-            <Facts items={factsOf(status)} />
+            <DetailList items={factsOf(status)} />
           </>
         )}
       </QueryView>

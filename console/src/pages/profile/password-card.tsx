@@ -3,7 +3,7 @@ import { api, call } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { NewPassword } from '../../ui/new-password.tsx';

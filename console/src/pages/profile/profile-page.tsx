@@ -6,7 +6,7 @@ import { useReloadSignedIn } from '../../shell/reload-signed-in.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { CountryInput } from '../../ui/country-input.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { PageHeader } from '../../ui/list-page.tsx';

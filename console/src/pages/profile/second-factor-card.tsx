@@ -4,7 +4,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, StatusBadge } from '../../ui/facts.tsx';
+import { Card, StatusBadge } from '../../ui/details.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { RecoveryCodesDialog } from './recovery-codes-dialog.tsx';
 import { TurnOnDialog } from './turn-on-dialog.tsx';

@@ -3,7 +3,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';

@@ -1,4 +1,4 @@
-import { countText } from '../../ui/facts.tsx';
+import { countText } from '../../ui/details.tsx';
 import { useSegmentPreview, type Filters } from './preview.ts';
 
 /** How many contacts filters select now. @param props.live keeps counting */

@@ -2,7 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { FilterBuilder } from '../../editors/filters/filter-builder.tsx';
 import { areComplete } from '../../editors/filters/values.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { useSettled } from '../../ui/settled.ts';
 import { FiltersJson } from './filters-json.tsx';

@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
 import { Button } from '../../ui/button.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
-import { Card, countText } from '../../ui/facts.tsx';
+import { Card, countText } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { contactName } from '../../ui/contact-text.ts';

@@ -6,7 +6,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { JsonBlock } from '../../ui/code.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';

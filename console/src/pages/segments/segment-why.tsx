@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useAudienceNames } from '../../api/audience.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
-import { StatusBadge } from '../../ui/facts.tsx';
+import { StatusBadge } from '../../ui/details.tsx';
 import { FilterList } from '../../ui/filter-list.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { contactName } from '../../ui/contact-text.ts';

@@ -3,7 +3,7 @@ import { useAudienceNames } from '../../api/audience.ts';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { UnpublishedMark } from '../../editors/draft/unpublished.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
-import { Time } from '../../ui/facts.tsx';
+import { Time } from '../../ui/details.tsx';
 import { filtersText } from '../../ui/filter-text.ts';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';

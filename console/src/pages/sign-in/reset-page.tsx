@@ -7,7 +7,7 @@ import { ActionForm } from '../../ui/action-form.tsx';
 import { formText } from '../../ui/form.ts';
 import { NewPassword } from '../../ui/new-password.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { Time } from '../../ui/facts.tsx';
+import { Time } from '../../ui/details.tsx';
 import { messageOf } from '../../api/errors.ts';
 
 /** Sets a new password with a link of a mail. */

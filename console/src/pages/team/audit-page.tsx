@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, callPage, type Schemas } from '../../api/client.ts';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';

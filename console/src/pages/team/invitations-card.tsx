@@ -3,7 +3,7 @@ import { api, call, callPage, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, StatusBadge, Time } from '../../ui/details.tsx';
 import { PAGE_SIZE } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';

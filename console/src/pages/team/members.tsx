@@ -5,7 +5,7 @@ import { LeaveButton } from '../../shell/leave-button.tsx';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { fullNameOf } from '../../ui/contact-text.ts';
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { Select } from '../../ui/field.tsx';
 import type { TableColumn } from '../../ui/table.tsx';
 import { grantable, isRole } from './roles.ts';

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { api, callPage } from '../../api/client.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/facts.tsx';
+import { Card } from '../../ui/details.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';

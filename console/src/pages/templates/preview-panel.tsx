@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { problemText } from '../../editors/content/problem-words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Facts } from '../../ui/facts.tsx';
+import { Card, DetailList } from '../../ui/details.tsx';
 import { PreviewFrame, type PreviewOf } from '../../ui/preview-frame.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { useContactChoice } from '../../ui/contact-choice.tsx';
@@ -63,7 +63,7 @@ function Rendered({ template, contactId }: { template: Template; contactId: numb
       {({ subject, text, problems }) => (
         <>
           {channel === 'email' ? (
-            <Facts items={[['Subject', subject]]} />
+            <DetailList items={[['Subject', subject]]} />
           ) : (
             <p className="sms-text">{text}</p>
           )}

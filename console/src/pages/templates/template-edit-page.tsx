@@ -9,7 +9,7 @@ import type { Draft } from '../../editors/draft/draft.ts';
 import { isSame } from '../../editors/draft/same.ts';
 import { useDraft } from '../../editors/draft/use-draft.ts';
 import { useAction } from '../../ui/action.ts';
-import { Card, Facts } from '../../ui/facts.tsx';
+import { Card, DetailList } from '../../ui/details.tsx';
 import { Field, TextInput } from '../../ui/field.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
@@ -123,7 +123,7 @@ function Version({ content, channel }: { content: TemplateContent; channel: Temp
   const { variables, ...unsaved } = unsavedOf({ value: content, channel, footer: 'none' });
   return (
     <Card>
-      <Facts
+      <DetailList
         items={[
           ['Name', name],
           ...(channel === 'email'

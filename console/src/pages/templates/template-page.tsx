@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, call, callPage, type Schemas } from '../../api/client.ts';
 import { CodeBlock, JsonBlock } from '../../ui/code.tsx';
-import { Card, Facts, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, Time } from '../../ui/details.tsx';
 import { useId } from '../../ui/links.tsx';
 import { PageHeader, Pager } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
@@ -46,8 +46,8 @@ export function TemplatePage() {
 
 function TemplateFacts({ template }: { template: Template }) {
   return (
-    <Card title="Facts">
-      <Facts
+    <Card title="DetailList">
+      <DetailList
         items={[
           ['Subject', template.subject],
           ['Preheader', template.preheader],

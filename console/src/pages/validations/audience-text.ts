@@ -1,6 +1,6 @@
 import { type AudienceNames, labelOf } from '../../api/choices.ts';
 import type { Schemas } from '../../api/client.ts';
-import { countText } from '../../ui/facts.tsx';
+import { countText } from '../../ui/details.tsx';
 
 /** Returns whose addresses a validation checks. */
 export function audienceText(

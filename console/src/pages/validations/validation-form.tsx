@@ -3,7 +3,7 @@ import { useAudienceNames } from '../../api/audience.ts';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
-import { centsText, countText, Facts } from '../../ui/facts.tsx';
+import { centsText, countText, DetailList } from '../../ui/details.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { useOpen } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -98,7 +98,7 @@ function Quote({ quote }: { quote: Schemas['ValidationQuote'] }) {
   const fault = FUNDING[quote.funding_state];
   return (
     <>
-      <Facts
+      <DetailList
         items={[
           ['Addresses', countText(quote.candidate_count)],
           ['With a result of the last 30 days, free', countText(quote.reusable_count)],

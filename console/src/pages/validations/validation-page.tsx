@@ -7,7 +7,7 @@ import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { useDownload } from '../../ui/download.ts';
-import { Card, centsText, countText, Facts, Progress, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, centsText, countText, DetailList, Progress, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';
@@ -94,7 +94,7 @@ function State({ operation }: { operation: Operation }) {
           </div>
         ))}
       </div>
-      <Facts
+      <DetailList
         items={[
           ['Price of one', centsText(operation.unit_price_cents)],
           ['At most', centsText(operation.maximum_charge_cents)],

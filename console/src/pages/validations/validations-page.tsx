@@ -8,7 +8,7 @@ import { isUnfinished } from '../../api/work.ts';
 import { Button } from '../../ui/button.tsx';
 import { curlOf, EmptyState } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { centsText, countText, StatusBadge, Time } from '../../ui/facts.tsx';
+import { centsText, countText, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useOpen } from '../../ui/links.tsx';
 import { Filters, PageHeader, Pager, type Filter } from '../../ui/list-page.tsx';
 import { useListSearch } from '../../ui/list-search.ts';

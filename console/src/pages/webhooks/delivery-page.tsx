@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, call } from '../../api/client.ts';
 import { CodeBlock, JsonBlock } from '../../ui/code.tsx';
-import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
@@ -47,7 +47,7 @@ export function DeliveryPage() {
             </p>
           </PageHeader>
           <Card title="About">
-            <Facts
+            <DetailList
               items={[
                 ['webhook-id', <code key="id">{delivery.event_id}</code>],
                 ['Created', <Time key="created" at={delivery.created_at} full />],

@@ -2,7 +2,7 @@ import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ActionForm } from '../../ui/action-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { countText } from '../../ui/facts.tsx';
+import { countText } from '../../ui/details.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { eventOf, typesOf, type EventType, type Webhook } from './webhook-events.ts';

@@ -1,5 +1,5 @@
 import type { Action } from '../../ui/action.ts';
-import { StatusBadge } from '../../ui/facts.tsx';
+import { StatusBadge } from '../../ui/details.tsx';
 import { Checkbox, Field, TextInput } from '../../ui/field.tsx';
 import { accountEvents, EMAIL_EVENTS, type EventType, type Webhook } from './webhook-events.ts';
 

@@ -4,7 +4,7 @@ import { api, call } from '../../api/client.ts';
 import { useAction } from '../../ui/action.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, Facts, StatusBadge, Time } from '../../ui/facts.tsx';
+import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
@@ -37,7 +37,7 @@ export function WebhookPage() {
           <WebhookTrouble webhook={webhook} />
           <div className="grid">
             <Card title="About">
-              <Facts
+              <DetailList
                 items={[
                   ['Events', <EventBadges key="events" webhook={webhook} />],
                   ['Created', <Time key="created" at={webhook.created_at} full />],

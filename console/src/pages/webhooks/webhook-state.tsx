@@ -1,4 +1,4 @@
-import { StatusBadge, Time } from '../../ui/facts.tsx';
+import { StatusBadge, Time } from '../../ui/details.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import type { Webhook } from './webhook-events.ts';
 

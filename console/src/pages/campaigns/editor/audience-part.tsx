@@ -6,7 +6,7 @@ import { UnpublishedMark } from '../../../editors/draft/unpublished.tsx';
 import { FilterBuilder } from '../../../editors/filters/filter-builder.tsx';
 import { areComplete } from '../../../editors/filters/values.ts';
 import { Button } from '../../../ui/button.tsx';
-import { countText } from '../../../ui/facts.tsx';
+import { countText } from '../../../ui/details.tsx';
 import { Field, Select } from '../../../ui/field.tsx';
 import { BrandLink } from '../../../ui/links.tsx';
 import { Notice } from '../../../ui/notice.tsx';

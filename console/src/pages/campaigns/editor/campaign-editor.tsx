@@ -3,7 +3,7 @@ import { api, call } from '../../../api/client.ts';
 import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
 import { useDraft } from '../../../editors/draft/use-draft.ts';
 import { useAction } from '../../../ui/action.ts';
-import { Facts, Time } from '../../../ui/facts.tsx';
+import { DetailList, Time } from '../../../ui/details.tsx';
 import { Field, TextInput } from '../../../ui/field.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
@@ -127,7 +127,7 @@ function Version({ content, channel }: { content: EditedCampaign; channel: Campa
   const { name, scheduled_at: at, template_attributes: letter, trigger_attributes: audience } = content;
   return (
     <>
-      <Facts
+      <DetailList
         items={[
           ['Name', name],
           ['Subject', letter.subject],

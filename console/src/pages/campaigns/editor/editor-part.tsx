@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Card } from '../../../ui/facts.tsx';
+import { Card } from '../../../ui/details.tsx';
 import { idOfPart, PARTS, type PartName } from './part.ts';
 
 /** A part of the editor, which the results of the check link to. */

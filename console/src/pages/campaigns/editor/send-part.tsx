@@ -5,7 +5,7 @@ import type { Draft } from '../../../editors/draft/draft.ts';
 import { useUnchanged } from '../../../editors/draft/use-unchanged.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { Card, Time } from '../../../ui/facts.tsx';
+import { Card, Time } from '../../../ui/details.tsx';
 import { BrandLink } from '../../../ui/links.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';

@@ -1,7 +1,7 @@
 import { useAudienceNames } from '../../../api/audience.ts';
 import { unsavedOf, useChecked } from '../../../editors/content/checked.ts';
 import type { Content } from '../../../editors/content/content.ts';
-import { Facts } from '../../../ui/facts.tsx';
+import { DetailList } from '../../../ui/details.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
 import { AudienceCount } from './audience-part.tsx';
@@ -24,7 +24,7 @@ export function SendSummary({
   const warnings = useWarnings(letter, channel);
   return (
     <>
-      <Facts
+      <DetailList
         items={[
           [
             'To',

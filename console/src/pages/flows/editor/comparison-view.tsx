@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { useAudienceNames } from '../../../api/audience.ts';
 import type { AudienceNames } from '../../../api/choices.ts';
-import { countText } from '../../../ui/facts.tsx';
+import { countText } from '../../../ui/details.tsx';
 import {
   conditionsText,
   reentryText,

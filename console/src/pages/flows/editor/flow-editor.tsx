@@ -4,7 +4,7 @@ import { DraftBar } from '../../../editors/draft/draft-bar.tsx';
 import type { Published } from '../../../editors/draft/draft.ts';
 import { useDraft } from '../../../editors/draft/use-draft.ts';
 import { Button } from '../../../ui/button.tsx';
-import { StatusBadge } from '../../../ui/facts.tsx';
+import { StatusBadge } from '../../../ui/details.tsx';
 import { BrandLink } from '../../../ui/links.tsx';
 import { PageHeader } from '../../../ui/list-page.tsx';
 import { Notice } from '../../../ui/notice.tsx';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, callPage } from '../../../api/client.ts';
-import { countText } from '../../../ui/facts.tsx';
+import { countText } from '../../../ui/details.tsx';
 import { Notice } from '../../../ui/notice.tsx';
 import { QueryView } from '../../../ui/query-view.tsx';
 import { useFlowReport, type Flow } from '../flow-frame.tsx';

@@ -3,7 +3,7 @@ import { api, call, type Schemas } from '../../../api/client.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useContactChoice } from '../../../ui/contact-choice.tsx';
-import { Card, Time } from '../../../ui/facts.tsx';
+import { Card, Time } from '../../../ui/details.tsx';
 import { DataFields } from '../../../ui/data-fields.tsx';
 import { Field, Select, TextInput } from '../../../ui/field.tsx';
 import { formText } from '../../../ui/form.ts';

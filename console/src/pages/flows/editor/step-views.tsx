@@ -1,6 +1,6 @@
 import { lazy, Suspense } from 'react';
 import { Button } from '../../../ui/button.tsx';
-import { Card } from '../../../ui/facts.tsx';
+import { Card } from '../../../ui/details.tsx';
 import { useListSearch } from '../../../ui/list-search.ts';
 import { Outline } from './outline.tsx';
 import type { EditorViewProps } from './views.ts';

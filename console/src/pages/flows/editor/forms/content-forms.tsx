@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { ContentEditor } from '../../../../editors/content/content-editor.tsx';
 import type { Content } from '../../../../editors/content/content.ts';
 import { Button } from '../../../../ui/button.tsx';
-import { Facts } from '../../../../ui/facts.tsx';
+import { DetailList } from '../../../../ui/details.tsx';
 import { Field, TextInput } from '../../../../ui/field.tsx';
 import { LoadTemplateDialog } from '../../../campaigns/editor/load-template-dialog.tsx';
 import { channelOf, letterPatch } from '../letter-of-step.ts';
@@ -68,7 +68,7 @@ export function LetterForm({ step, change, errors, onOpen }: StepFormProps & { o
       <Field label="Subject" error={errors.subject}>
         <TextInput value={step.subject ?? ''} onChange={({ target }) => change({ subject: target.value })} />
       </Field>
-      <Facts items={[['From', step.from_email ?? 'the sender of the brand']]} />
+      <DetailList items={[['From', step.from_email ?? 'the sender of the brand']]} />
       {messagesOf(errors).map((message) => (
         <p key={message} className="field-error">
           {message}

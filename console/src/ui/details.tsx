@@ -1,4 +1,4 @@
-/** Small pieces that show facts: states, times, amounts, pairs of name and value. */
+/** Small pieces of pages: states, times, amounts, pairs of name and value. */
 import type { ReactNode } from 'react';
 import type { Tone } from './notice.tsx';
 import { countText, shareText } from './numbers.ts';
@@ -73,9 +73,9 @@ export function Time({ at, full = false }: { at: string | null | undefined; full
 }
 
 /** Names with their values; those without a value show a dash. */
-export function Facts({ items }: { items: readonly (readonly [name: string, value: ReactNode])[] }) {
+export function DetailList({ items }: { items: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
-    <dl className="facts">
+    <dl className="details">
       {items.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
