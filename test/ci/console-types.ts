@@ -11,7 +11,7 @@ export const TYPES_FILE = 'console/src/api/schema.d.ts';
 const HEADER =
   '// Written by `npm run console:types` from the OpenAPI document. Do not change it by hand.\n\n';
 
-/** Leaves out the texts: they are a third of the document, and a comment in a generated file is read by nobody. */
+/** Leaves out the texts: they are a third of the document, and no one reads comments in a generated file. */
 const withoutText = (key: string, value: unknown) =>
   typeof value === 'string' && (key === 'description' || key === 'summary') ? undefined : value;
 

@@ -5,7 +5,7 @@ import { columnsOf } from '../../console/src/pages/imports/csv-header.ts';
 const namesOf = (text: string) => columnsOf(text).map(({ name }) => name);
 
 describe('the columns of a CSV file', () => {
-  it.each([',', ';', '\t', '|'])('are told apart by %j', (delimiter) => {
+  it.each([',', ';', '\t', '|'])('are recognized: %j', (delimiter) => {
     expect(columnsOf(`email${delimiter}name\nada@example.com${delimiter}Ada\n`)).toEqual([
       { name: 'email', example: 'ada@example.com' },
       { name: 'name', example: 'Ada' },

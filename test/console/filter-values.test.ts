@@ -44,7 +44,7 @@ it('gives names of flows a meaning only where filters may have them', () => {
   expect(kindOf('shoe_size', 'received')).toBeNull();
 });
 
-it('tells what is typed of a name from its beginning', () => {
+it('separates what is typed of a name from its beginning', () => {
   expect(['data.a.b', 'event.x', 'step.3.body.a', 'email'].map(stemOf)).toEqual([
     'data.',
     'event.',

@@ -62,7 +62,7 @@ describe('every page', () => {
   });
 });
 
-/** What the first account has, and nobody else may see. */
+/** What the first account has, and no other user may see. */
 const secrets = () => [
   ...Object.values(strangersTexts),
   'Customers',

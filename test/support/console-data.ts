@@ -18,7 +18,7 @@ type Stage = Pick<
 
 const SCRIPT = '<img src=x onerror=hacked=1><script>hacked=1</script>';
 
-/** What strangers write, by field. Each text can be told from the others where it is shown. */
+/** What strangers write, by field. Each text can be distinguished from the others where it is shown. */
 export const strangersTexts = {
   'first name': `${SCRIPT}Ada`,
   'contact data': `${SCRIPT}data`,

@@ -17,7 +17,7 @@ function inEditor(document: RichNode): RichNode {
   return node.toJSON() as RichNode;
 }
 
-/** The HTML that the editor writes of a text that nobody has changed; null if it opens as source. */
+/** The HTML that the editor writes of a text that was not changed; null if it opens as source. */
 function written(html: string): string | null {
   const document = parseHtml(html);
   return document && htmlOf(inEditor(document));

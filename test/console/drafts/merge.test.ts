@@ -38,7 +38,7 @@ const collisionsOf = (base: unknown[], mine: unknown[], theirs: unknown[]) =>
   ]);
 
 describe('fields', () => {
-  it('are taken from whoever changed them, at any depth', () => {
+  it('are taken from the version that changed them, at any depth', () => {
     const base = { name: 'A', data: { options: { a: 1, b: 2 } }, gone: 1 };
     const { value, collisions, taken } = merged(
       base,
@@ -90,7 +90,7 @@ describe('fields', () => {
     ).toEqual([group({ ...condition, value: 'free' }, { ...other, value: 6 })]);
   });
 
-  it('that nobody else changed stay the same objects', () => {
+  it('that no one else changed stay the same objects', () => {
     const kept = { html: 'A' };
     const mine = { kept, b: 1, c: 2 };
     const { value } = merged({ kept: { html: 'A' }, b: 1, c: 1 }, mine, { kept: { html: 'A' }, b: 2, c: 1 });

@@ -1,4 +1,4 @@
-// A domain check tells right, wrong and unknown DNS records apart, and needs only the required ones.
+// A domain check distinguishes right, wrong and unknown DNS records, and needs only the required ones.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkRecords, verdictOf } from '../../../src/features/domains/check.ts';
 import { type DomainRecord, recordsOf } from '../../../src/features/domains/records.ts';

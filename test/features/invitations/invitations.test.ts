@@ -1,4 +1,4 @@
-// Invitations reach only the invited address, work once, and give nobody more than the inviter may give.
+// Invitations reach only the invited address, work once, and give no one more than the inviter may give.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Role } from '../../../src/platform/auth/tenant.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
@@ -304,7 +304,7 @@ describe('the invitations of an account', () => {
     expect(again.body.code).toBe('confirmation_required');
   });
 
-  it('lose those of an inviter who may not invite any more', async () => {
+  it('lose those of an inviter who may no longer invite', async () => {
     const admin = await api.addUser('admin');
     await invite('admins@acme.test', 'admin', admin.userJwt);
     await invite('members@acme.test', 'member', admin.userJwt);

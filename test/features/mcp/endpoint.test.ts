@@ -1,4 +1,4 @@
-// The MCP endpoint knows its callers by access tokens alone, tells clients where to sign in, and keeps its limits.
+// The MCP endpoint knows its callers by access tokens alone, shows clients where to sign in, and keeps its limits.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
 import type { McpScope } from '../../../src/platform/auth/grant-caller.ts';

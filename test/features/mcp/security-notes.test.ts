@@ -98,7 +98,7 @@ describe('confused deputy', () => {
     expect(browser.shown.length).toBeGreaterThan(pages);
   });
 
-  it('cannot be told to skip the question', async () => {
+  it('cannot be made to skip the question', async () => {
     const browser = newUser();
     await browser.authorize(assistant.authorizationUrl());
     const answer = await browser.request(assistant.authorizationUrl({ prompt: 'none' }));

@@ -125,7 +125,7 @@ it('reads by no other method than GET, unless the audit log is left out because 
   }
 });
 
-/** What a user must do in person, or what holds a secret. Whoever adds a route here says so in `assistants`. */
+/** What a user must do in person, or what holds a secret. A route that is added here says so in `assistants`. */
 const NEVER_TAGS = ['Login', 'Sessions', 'Users', 'Invitations', 'API keys', 'Audit', 'Uploads', 'MCP'];
 
 it.each(NEVER_TAGS)('offers nothing of %s', (tag) => {

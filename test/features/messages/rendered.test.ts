@@ -51,7 +51,7 @@ it('renders a message of a campaign with the present values of its contact', asy
   const { status, body } = await api.request('GET', `/v1/my/messages/${id}`);
   expect(status).toBe(200);
   expect(body).toMatchObject({ subject: 'For Grace', text: 'Hi Grace' });
-  // Whoever looks at the message must not unsubscribe its recipient.
+  // Looking at the message must not unsubscribe its recipient.
   expect(body.html).toBe('<p>Hi Grace</p>Spring #');
 });
 

@@ -205,7 +205,7 @@ describe('the page that asks for access', () => {
     ]);
   });
 
-  it('tells a user without an account so', async () => {
+  it('says that the user has no account', async () => {
     const { userId, email } = await api.addUser('member');
     await api.database.pool.query('delete from memberships where user_id = $1', [userId]);
     const { html } = await visitor.open(await beginSignedIn('mcp:read', email));

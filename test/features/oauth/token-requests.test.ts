@@ -154,7 +154,7 @@ describe('a code', () => {
 });
 
 describe('the token endpoint', () => {
-  it('stores answers so that nobody else can read them', async () => {
+  it('stores answers so that no one else can read them', async () => {
     const { body } = await client.refresh(tokens.refresh);
     const { rows } = await api.database.pool.query<{ answer: Buffer }>(
       'select answer from oauth_tokens where answer is not null',

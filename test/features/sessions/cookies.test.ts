@@ -1,4 +1,4 @@
-// A cookie counts only at our own host, and changes nothing unless a page of ours sends the request.
+// A cookie counts only at our own host, and changes nothing unless one of our pages sends the request.
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, TEST_PASSWORD, type CookieSession, type TestApi } from '../../support/api.ts';

@@ -150,7 +150,7 @@ describe('GET /stats', () => {
     expect(await groups(`brand_id=${secondBrand}`)).toEqual([[null, 100]]);
   });
 
-  it('shows a key its own brand, and nobody another account', async () => {
+  it('shows a key its own brand, and no caller another account', async () => {
     await change('2026-03-01T10:00Z', 'sent', { brandId: secondBrand, count: 100 });
     await change('2026-03-01T10:00Z', 'sent', { brandId: api.other.brandId, count: 1_000 });
     await change('2026-03-01T10:00Z', 'sent');

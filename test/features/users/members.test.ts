@@ -1,4 +1,4 @@
-// Owners and admins manage the users of their account; nobody changes a role above their own, and an owner stays.
+// Owners and admins manage the users of their account; no user changes a role above their own, and an owner stays.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Role } from '../../../src/platform/auth/tenant.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';

@@ -303,7 +303,7 @@ describe('an installation that is started while a former one stops', () => {
   it('waits for it', async () => {
     await startAgainAfter((first) => {
       first.child.kill('SIGINT');
-      // Until it has taken the request, it cannot be told from one that goes on.
+      // Until it has taken the request, it cannot be distinguished from one that continues.
       return until(
         () => devFile().pids.worker === null,
         () => first.output(),

@@ -110,7 +110,7 @@ function echo(token: string) {
     headers,
   });
 }
-/** Tries to log in as somebody unknown: 401 if the body was read. */
+/** Tries to log in as an unknown user: 401 if the body was read. */
 function logIn(address: string) {
   const body = { user: { email: `${randomUUID()}@acme.test`, password: 'wrong' } };
   return api.request('POST', '/v1/login', { token: null, body, headers: { 'X-Forwarded-For': address } });

@@ -50,7 +50,7 @@ describe('schemas in the document', () => {
     });
   });
 
-  it('name the field that tells the variants of a union apart, and its values', () => {
+  it('name the field that distinguishes the variants of a union, and its values', () => {
     const cat = z.object({ kind: z.literal('cat') }).meta({ id: 'Cat' });
     const dog = z.object({ kind: z.enum(['dog', 'wolf']) }).meta({ id: 'Dog' });
     const components = createComponents();

@@ -92,7 +92,7 @@ it('reads any bytes without an error, and accepts nothing without a MAC', async 
   expect(reports).toBeGreaterThan(ROUNDS / 10);
 }, 120_000);
 
-it('finds no recipient in any text that is not an address of ours', () => {
+it('finds no recipient in any text that is not one of our addresses', () => {
   const random = randomNumbers(7);
   const genuine = returnPathAddress(Buffer.alloc(32, 1), message, 'mail.test');
   for (let round = 0; round < ROUNDS; round += 1) {

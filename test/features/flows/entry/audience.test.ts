@@ -193,7 +193,7 @@ describe('the audience of a flow', () => {
     await inTransaction(pool(), async (trx) => {
       const other = await pool().connect();
       try {
-        // Whoever reads the members waits.
+        // A transaction that reads the members waits.
         await other.query('begin; lock table flow_segment_members');
         await rememberMembers(trx, await rowOf(flowId));
       } finally {

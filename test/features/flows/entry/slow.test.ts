@@ -43,7 +43,7 @@ const retryNow = (flowId: number) =>
 
 const inactive = [{ name: 'last_interacted_at', predicate: 'blank' }];
 
-/** Runs `work` while nobody can read when contacts were last active, as if that took long. */
+/** Runs `work` while no one can read when contacts were last active, as if that took long. */
 async function whileFiltersWait<T>(work: () => Promise<T>): Promise<T> {
   const other = await pool().connect();
   try {

@@ -47,7 +47,7 @@ it('takes the same path, with each effect once, however many times it is woken w
   );
 });
 
-/** What a simulation is told of the scenario: the events that decided, and the answers of webhooks. */
+/** What a simulation assumes of the scenario: the events that decided, and the answers of webhooks. */
 function answersOf({ steps, statuses }: Scenario, { path, taken }: ReferencePath): Map<number, Answer> {
   const answers = new Map<number, Answer>();
   for (const { id, type } of allSteps(steps)) {

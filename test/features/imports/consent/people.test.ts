@@ -55,7 +55,7 @@ async function known(email: string, rest: object = {}): Promise<number> {
 }
 
 describe('a file of contacts', () => {
-  it('subscribes nobody who said no, whatever the tool calls it', async () => {
+  it('subscribes no one who said no, whatever the tool calls it', async () => {
     await imported('Email,Accepts Email Marketing\nno@a.test,no\nyes@a.test,yes\n');
     await imported('email,status\nenabled@a.test,enabled\nblocklisted@a.test,blocklisted\n');
     await imported('Email,Unsubscribed from all email\nopted-out@a.test,Yes\nmay@a.test,No\n');
@@ -97,7 +97,7 @@ describe('a file of contacts', () => {
     expect([await isOut('a@a.test'), await isOut('b@a.test')]).toEqual([true, true]);
   });
 
-  it('opts nobody out who is pending or was never subscribed, and subscribes neither', async () => {
+  it('neither opts out nor subscribes those who are pending or were never subscribed', async () => {
     await known('known@a.test');
     await imported([
       'email,email subscriber status',

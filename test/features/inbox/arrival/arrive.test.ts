@@ -87,7 +87,7 @@ describe('a conversation', () => {
     });
   });
 
-  it('begins with an answer to a message of ours, and continues with the next', async () => {
+  it('begins with an answer to one of our messages, and continues with the next', async () => {
     const message = await writeEmail(api.database, api);
     const references = [internetIdOf(api, message)];
     const id = await receive({ reference_ids: references });

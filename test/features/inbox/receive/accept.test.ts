@@ -170,7 +170,7 @@ describe('an accepted mail', () => {
     },
   );
 
-  it('is accepted again if it is sent again, because only its contents tell that', async () => {
+  it('is accepted again if it is sent again, because only its contents show that', async () => {
     await deliver(listener.port, mail());
     await deliver(listener.port, mail());
     expect(await acceptance.mails()).toHaveLength(2);

@@ -281,7 +281,7 @@ describe('a callback of Twilio', () => {
     });
   });
 
-  it('passes on a message from a recipient, and tells Twilio not to reply', async () => {
+  it('passes on a message from a recipient, and makes Twilio send no reply', async () => {
     expect(await callback(inbound, { url: CALLBACK })).toMatchObject({
       facts: [],
       inbound: [
