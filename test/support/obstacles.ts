@@ -68,7 +68,9 @@ export const families: Record<Path, Family> = {
 interface Row {
   apply(db: Database, waiting: Waiting, backlog: Backlog): Promise<unknown>;
   cells: Record<Exclude<Family, 'test'>, Cell>;
-  /** Paths that differ from their family, and why. */
+  /** Whether tags are ignored when addresses are compared. */
+  plusAddresses?: true;
+  /** Paths that differ from their family. */
   but?: Partial<Record<Path, Partial<Cell>>>;
 }
 
@@ -261,6 +263,7 @@ export const obstacles: Record<Obstacle, Row> = {
     cells: skipped('unsubscribed'),
   },
   suppressed_with_other_tag: {
+    plusAddresses: true,
     apply: sql(
       `insert into suppressions (account_id, address_key, reason)
        select account_id, replace(to_key, '+tag', '+other'), 'manual' from messages where account_id = $1`,

@@ -8,6 +8,7 @@ import { requeueUnknown } from '../../src/delivery/ledger/blocks/campaign-blocks
 import { claimBlock } from '../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { endBlockClaim } from '../../src/delivery/ledger/blocks/claimed-blocks.ts';
 import { BLOCKS_CLASS } from '../../src/delivery/terms/backlog.ts';
+import { recordFacts } from '../../src/delivery/ledger/facts/facts.ts';
 import { type Channel, messageClasses } from '../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../src/delivery/terms/hand-over-outcome.ts';
 import { claimBacklog } from '../../src/delivery/ledger/claim/claim.ts';
@@ -25,6 +26,7 @@ import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { writeCampaign } from './campaigns.ts';
 import { testEvents } from './events.ts';
 import { send, testFlowSender, writeContact, writeFlow, writeRun } from './flow-sends.ts';
+import { outcomes, type ReportName, reportTypes } from './outcomes.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from './queued.ts';
 import { TEST_LIMITS } from './sending.ts';
 import { createTexts } from './text-sends.ts';
@@ -36,6 +38,8 @@ export interface Waiting extends QueuedAccount {
   channel: Channel;
   /** Its provider before it is rerouted. */
   providerId: number;
+  /** Whether senders ignore tags such as `+news` when they compare addresses; by default not. */
+  plusAddresses?: boolean;
 }
 
 /** What a sender has: claims without an intent or, of plain messages, claims with one. */
@@ -82,11 +86,15 @@ const MAX_ROUNDS = 3;
 /** Ids of processes that die. */
 const FIRST_DEAD = 1_000_000;
 
-export const WAYS_OUT_LIMITS = { ...TEST_LIMITS, suppress_plus_addresses: 1 };
+const settingsOf = ({ plusAddresses = false }: Waiting) => ({
+  ...TEST_LIMITS,
+  suppress_plus_addresses: plusAddresses ? 1 : 0,
+});
 
-const accepted = (message: BatchMessage): HandOverOutcome => ({
-  ...{ kind: 'accepted', providerMessageId: `id-${message.messageId}`, response: '250 ok', delivered: false },
-  ...(message.channel === 'sms' ? { segments: 1 } : {}),
+/** The outcome of a message that the provider accepts, and may deliver at once. */
+export const acceptedBy = ({ channel, messageId }: BatchMessage, delivered = false): HandOverOutcome => ({
+  ...{ kind: 'accepted', providerMessageId: `id-${messageId}`, response: '250 ok', delivered },
+  ...(channel === 'sms' ? { segments: 1 } : {}),
 });
 
 /** @param owner the sender's process, see `insertSender` */
@@ -106,25 +114,30 @@ export function createWaysOut(database: Database, owner: number) {
     const { accountId, channel } = waiting;
     const { from, providerId = 0 } = way;
     const of = { channel, accountId, providerId, owner: by };
+    const settings = settingsOf(waiting);
     if (from === 'block') {
-      const { claims } = await claimBlock(pool, { ...of, messages: 1_000 }, WAYS_OUT_LIMITS);
+      const { claims } = await claimBlock(pool, { ...of, messages: 1_000 }, settings);
       return { claims, intended: null };
     }
     if (from === 'plain') {
       const intent = { owner: by, seq: ++seq, provider: PROVIDER, reportSeconds: 0 };
       const request = { ...intent, accountId, providerId, messages: 50 };
-      const taken = await takePlainMessages(pool, request, WAYS_OUT_LIMITS);
+      const taken = await takePlainMessages(pool, request, settings);
       if (taken) return { claims: taken.claims, intended: { seq: intent.seq, messages: taken.messages } };
     }
     const priority = messageClasses[from === 'plain' ? 'transactional' : from];
     const request = { ...of, class: priority, quantum: 50 };
-    return { claims: await claimBacklog(pool, request, WAYS_OUT_LIMITS), intended: null };
+    return { claims: await claimBacklog(pool, request, settings), intended: null };
   }
 
-  async function intend(claims: Claim[], by = owner): Promise<{ seq: number; messages: BatchMessage[] }> {
+  async function intend(
+    claims: Claim[],
+    { plusAddresses = false }: Waiting,
+    by = owner,
+  ): Promise<{ seq: number; messages: BatchMessage[] }> {
     const request = {
       ...{ owner: by, seq: ++seq, provider: PROVIDER, claims },
-      ...{ keyring: testKeyring, plusAddresses: true },
+      ...{ keyring: testKeyring, plusAddresses },
     };
     const [first] = claims;
     const check = () => {
@@ -136,29 +149,33 @@ export function createWaysOut(database: Database, owner: number) {
     return { seq: request.seq, messages: await check() };
   }
 
-  async function record(
+  function recordOf(
     { claims }: Taken,
     intended: { seq: number; messages: BatchMessage[] },
-    outcomeOf: (message: BatchMessage) => HandOverOutcome,
-  ): Promise<BatchRecord> {
+    outcomeOf: (message: BatchMessage, n: number) => HandOverOutcome,
+  ): BatchRecord {
     const leaving = intended.messages.filter(({ verdict }) => verdict === 'send');
-    const outcomes = leaving.map(outcomeOf);
-    const records = outcomeRecords(PROVIDER, intended.messages, outcomes);
+    const given = leaving.map(outcomeOf);
+    const records = outcomeRecords(PROVIDER, intended.messages, given);
     const block = claims[0]?.block;
-    const batch = block
-      ? { owner, seq: intended.seq, block, outcomes: recordsOfBlock(records, leaving, outcomes) }
+    return block
+      ? { owner, seq: intended.seq, block, outcomes: recordsOfBlock(records, leaving, given) }
       : { owner, seq: intended.seq, outcomes: records };
-    if (records.length > 0) await recordBatches([batch]);
-    if (block) await endBlockClaim(pool, owner, block);
-    return batch;
+  }
+
+  /** Records batches in one transaction, as a sender does with those that are ready. */
+  async function record(...batches: BatchRecord[]): Promise<void> {
+    const written = batches.filter(({ outcomes }) => outcomes.length > 0);
+    if (written.length > 0) await recordBatches(written);
+    for (const { block } of batches) if (block) await endBlockClaim(pool, owner, block);
   }
 
   /** Intends, hands over and records what is taken. */
-  async function finish(taken: Taken, outcomeOf = accepted): Promise<void> {
-    const intended = taken.intended ?? (await intend(taken.claims));
+  async function finish(taken: Taken, waiting: Waiting): Promise<void> {
+    const intended = taken.intended ?? (await intend(taken.claims, waiting));
     for (const { messageId, verdict } of intended.messages)
       if (verdict === 'send') left.set(messageId, (left.get(messageId) ?? 0) + 1);
-    await record(taken, intended, outcomeOf);
+    await record(recordOf(taken, intended, (message) => acceptedBy(message)));
   }
 
   /** Another sender hands the message over, and dies before it has recorded the outcome. */
@@ -166,7 +183,7 @@ export function createWaysOut(database: Database, owner: number) {
     const dead = FIRST_DEAD + waiting.accountId;
     await insertSender(database, dead);
     const { claims } = await claim(waiting, { ...ways.general, from }, dead);
-    await intend(claims, dead);
+    await intend(claims, waiting, dead);
     await inTransaction(pool, (trx) => recoverDeadSender(trx, dead));
     await query('delete from processes where id = $1', dead);
   }
@@ -221,7 +238,7 @@ export function createWaysOut(database: Database, owner: number) {
   async function writeRetry(): Promise<Waiting> {
     const waiting = await writeBlock();
     const taken = await claim(waiting, ways.block);
-    await record(taken, await intend(taken.claims), () => ({ kind: 'deferred', response: '450 later' }));
+    await record(recordOf(taken, await intend(taken.claims, waiting), () => outcomes.deferred));
     await query('update send_queue set due_at = now() where message_id = $1', waiting.messageId);
     return waiting;
   }
@@ -323,11 +340,44 @@ export function createWaysOut(database: Database, owner: number) {
       const isPlain = taken.intended !== null;
       await meanwhile?.();
       for (let round = 0; round < MAX_ROUNDS && taken.claims.length > 0; round += 1) {
-        await finish(taken);
+        await finish(taken, waiting);
         taken = await claim(waiting, way);
       }
       return isPlain;
     },
+
+    /**
+     * Hands over what waits, without a record of its outcome.
+     * @returns what to record for given outcomes, by message or by its number in the batch
+     */
+    async handOver(path: Path, waiting: Waiting) {
+      await ways[path].prepare?.(waiting);
+      const taken = await claim(waiting, ways[path]);
+      const intended = taken.intended ?? (await intend(taken.claims, waiting));
+      return (outcomeOf: Parameters<typeof recordOf>[2]) => recordOf(taken, intended, outcomeOf);
+    },
+
+    record,
+
+    /** Recovers the sender as if it were dead. */
+    die: () => inTransaction(pool, (trx) => recoverDeadSender(trx, owner)),
+
+    /** Records a report of the provider about the message. */
+    report: ({ accountId, messageId }: Waiting, name: ReportName) =>
+      inTransaction(pool, (trx) =>
+        recordFacts(
+          trx,
+          [
+            {
+              ...{ accountId, messageId, occurredAt: new Date(), providerMessageId: null, response: null },
+              ...{ source: { kind: 'callback', provider: PROVIDER }, suppresses: false },
+              ...{ bounce: null, failure: null },
+              ...reportTypes[name],
+            },
+          ],
+          testEvents,
+        ),
+      ),
 
     /** How often the message was handed over. */
     handedOver: ({ messageId }: Waiting): number => left.get(messageId) ?? 0,

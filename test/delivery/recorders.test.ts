@@ -1,0 +1,84 @@
+// A sent message changes the same rows, whichever recorder records it, and recording it twice changes nothing more.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { insertSender } from '../support/queued.ts';
+import { rowChanges, takeSnapshot } from '../support/row-changes.ts';
+import { companions, courses, handOverCompanions, type KindName, kinds } from '../support/sent-messages.ts';
+import { acceptedBy, createWaysOut } from '../support/ways-out.ts';
+
+const AT_ONCE = 3;
+const FIRST_OWNER = 500;
+
+const names = Object.keys(kinds) as KindName[];
+const ways = [...Object.keys(companions), ...Object.keys(courses)];
+
+let test: TestDatabase;
+let owners = FIRST_OWNER;
+const changes = new Map<string, string[]>();
+
+const nameOf = (kind: KindName, way: string) => `${kind}, ${way}`;
+
+/** Whether readers see the change: events of what the message's row shows are merged with it. */
+const isShown = (line: string) => !/^\+ message_events .* type=(sent|delivered) /.test(line);
+
+/** A message that its sender has handed over, and the rest of its way. */
+interface UnderWay {
+  name: string;
+  accountId: number;
+  record(): Promise<unknown>;
+}
+
+/** Hands a message of the kind over. */
+async function handOver(kind: KindName, way: string): Promise<UnderWay> {
+  const { database } = test;
+  const owner = ++owners;
+  await insertSender(database, owner);
+  const out = createWaysOut(database, owner);
+  const { path, ...of } = kinds[kind];
+  const waiting = await out.write(path);
+  if ('setUp' in of) await of.setUp(database, waiting);
+  const batchOf = await out.handOver(path, waiting);
+  const others = await handOverCompanions(database, out, companions[way] ?? []);
+  const end = (outcome: 'sent' | 'delivered') =>
+    batchOf((message) => acceptedBy(message, outcome === 'delivered'));
+  const course = courses[way] ?? { run: () => out.record(end('sent'), ...others) };
+  return {
+    ...{ name: nameOf(kind, way), accountId: waiting.accountId },
+    record: () => course.run(out, waiting, end),
+  };
+}
+
+/** Calls `work` for each item, a few at once. */
+async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const worker = async () => {
+    for (const next of left) await work(next);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolMax: AT_ONCE, keyedPlans: true });
+  const underWay: UnderWay[] = [];
+  const pairs = names.flatMap((kind) => ways.map((way) => [kind, way] as const));
+  await forEach(pairs, async ([kind, way]) => void underWay.push(await handOver(kind, way)));
+  const before = await takeSnapshot(test.database.pool);
+  await forEach(underWay, async ({ record }) => {
+    // The reply to the first commit may be lost, and providers may report twice.
+    await record();
+    await record();
+  });
+  const found = rowChanges(before, await takeSnapshot(test.database.pool));
+  for (const { name, accountId } of underWay) changes.set(name, (found.get(accountId) ?? []).filter(isShown));
+});
+afterAll(() => test.drop());
+
+describe('a message that is recorded as sent, twice, in each way', () => {
+  it.each(names)('changes what it must: %s', (kind) => {
+    const byWay = (changesIn: (way: string) => unknown) =>
+      Object.fromEntries(ways.map((way) => [way, changesIn(way)]));
+    expect(byWay((way) => changes.get(nameOf(kind, way)))).toEqual(
+      byWay((way) => (courses[way]?.effects(kinds[kind]) ?? [...kinds[kind].effects]).toSorted()),
+    );
+  });
+});
