@@ -305,14 +305,17 @@ export function expectedFate(obstacle: Obstacle, path: Path, moment: Moment): Fa
   return typeof fate === 'string' ? fate : null;
 }
 
-/** What has become of the message. @param handedOver how often the provider got it */
-export async function fateOf(
+/**
+ * What has become of messages, in their order.
+ * @param timesOf how often the provider got a message
+ */
+export async function fatesOf(
   { pool }: Database,
-  { messageId }: Waiting,
-  handedOver: number,
-): Promise<string> {
-  const { rows } = await pool.query<{ fate: string; status: string }>(
-    `select m.status, case
+  waiting: readonly Waiting[],
+  timesOf: (waiting: Waiting) => number,
+): Promise<string[]> {
+  const { rows } = await pool.query<{ id: number; fate: string }>(
+    `select m.id, case
        when m.status = 'held' then 'held: ' || coalesce(m.hold ->> 'reason', '?')
        when q.message_id is not null or m.status = 'queued' and b.n is not null
          then concat_ws(': ', case when q.owner is null and b.owner is null then 'waits' else 'claimed' end, b.hold_reason)
@@ -320,12 +323,14 @@ export async function fateOf(
      from messages m left join send_queue q on q.message_id = m.id
      left join campaign_blocks b on b.campaign_id = m.campaign_id and m.id between b.first_id and b.last_id
        and b.closed_at is null and q.message_id is null
-     where m.id = $1`,
-    [messageId],
+     where m.id = any($1)`,
+    [waiting.map(({ messageId }) => messageId)],
   );
-  const { fate = 'no message', status = '' } = rows[0] ?? {};
-  if (handedOver === 0) return fate;
-  return handedOver === 1 && status === 'sent' && fate === 'sent'
-    ? 'leaves'
-    : `leaves ${handedOver} times, ${fate}`;
+  const fates = new Map(rows.map(({ id, fate }) => [id, fate]));
+  return waiting.map((each) => {
+    const fate = fates.get(each.messageId) ?? 'no message';
+    const times = timesOf(each);
+    if (times === 0) return fate;
+    return times === 1 && fate === 'sent' ? 'leaves' : `leaves ${times} times, ${fate}`;
+  });
 }

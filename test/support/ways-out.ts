@@ -81,6 +81,9 @@ export const paths = [
 
 export type Path = (typeof paths)[number];
 
+/** Paths on which a sender first tries to take the message in one call. */
+export const plainPaths: readonly Path[] = ['plain', 'reply', 'template test', 'rerouted', 'after a crash'];
+
 const PROVIDER = 'relay';
 const MAX_ROUNDS = 3;
 /** Ids of processes that die. */
@@ -326,6 +329,9 @@ export function createWaysOut(database: Database, owner: number) {
     /** Writes a message that waits on the path. */
     write: (path: Path): Promise<Waiting> => ways[path].write(),
 
+    /** What happens to it before a sender can claim it. */
+    prepare: (path: Path, waiting: Waiting) => ways[path].prepare?.(waiting),
+
     /**
      * Sends what waits, as often as a sender finds something.
      * @param meanwhile called once, when a sender has claimed the message and not written its intent yet
@@ -333,7 +339,6 @@ export function createWaysOut(database: Database, owner: number) {
      */
     async leave(path: Path, waiting: Waiting, meanwhile?: () => Promise<unknown>): Promise<boolean> {
       const way = ways[path];
-      await way.prepare?.(waiting);
       // No other statement can run between the claim and the intent of a plain message.
       const first = meanwhile && way.from === 'plain' ? ({ ...way, from: 'transactional' } as const) : way;
       let taken = await claim(waiting, first);
@@ -351,7 +356,6 @@ export function createWaysOut(database: Database, owner: number) {
      * @returns what to record for given outcomes, by message or by its number in the batch
      */
     async handOver(path: Path, waiting: Waiting) {
-      await ways[path].prepare?.(waiting);
       const taken = await claim(waiting, ways[path]);
       const intended = taken.intended ?? (await intend(taken.claims, waiting));
       return (outcomeOf: Parameters<typeof recordOf>[2]) => recordOf(taken, intended, outcomeOf);
