@@ -1,15 +1,12 @@
 // A running sender hands over what may leave, and nothing else: with every obstacle in the way of messages on every path.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { DEFAULT_PROVIDER } from '../../src/delivery/terms/backlog.ts';
-import type { Channel } from '../../src/delivery/terms/message.ts';
-import type { ProviderChannel } from '../../src/delivery/sender/compose/provider-channel.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectedFate, fatesOf, type Obstacle, obstacles } from '../support/obstacles.ts';
 import { insertSender, wakeSenders } from '../support/queued.ts';
 import { startTestSender } from '../support/sending.ts';
 import {
-  acceptedBy,
+  acceptingChannels,
   createWaysOut,
   type Path,
   paths,
@@ -32,16 +29,6 @@ interface Case {
 let test: TestDatabase;
 let ways: WaysOut;
 const left: number[] = [];
-
-/** A channel whose provider accepts all messages. */
-const channelOf = (channel: Channel): ProviderChannel => ({
-  ...{ channel, providerId: DEFAULT_PROVIDER, provider: 'relay', reportSeconds: 0, concurrency: 2 },
-  handOver(batch) {
-    left.push(...batch.map(({ messageId }) => messageId));
-    return Promise.resolve(batch.map((message) => acceptedBy(message)));
-  },
-  close: () => Promise.resolve(),
-});
 
 beforeAll(async () => {
   test = await createTestDatabase({ poolMax: AT_ONCE, keyedPlans: true });
@@ -80,7 +67,7 @@ it('hands over what may leave, and nothing else', async () => {
     );
     return Object.fromEntries(cases.map(({ name }, n) => [name, found[n]]));
   };
-  const channels = [channelOf('email'), channelOf('sms')];
+  const channels = acceptingChannels((id) => left.push(id));
   const sender = await startTestSender({ url: test.url, port: 0, channels });
   try {
     await eventually(async () => expect(await fates()).toEqual(expected));

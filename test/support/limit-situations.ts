@@ -57,3 +57,10 @@ export const limitSituations: Record<LimitName, string> = {
   content_missing: `delete from message_contents
     where message_id in (select id from messages where account_id = $1)`,
 };
+
+/** SQL that gives the tier of the account $1 prices for texts, but none for other countries than France. */
+export const NO_PRICE = `with price as (
+     insert into prices (tier, kind, country, millicents) values ('free', 'sms', 'FR', 1000) on conflict do nothing
+   ), credit as (
+     insert into wallet_entries (account_id, kind, millicents, cause) values ($1, 'credit', 5000, 'test/credit')
+   ) update accounts set tier = 'free' where id = $1`;

@@ -13,7 +13,7 @@ import type { FailureCode, MessageStatus } from '../../src/delivery/terms/messag
 import type { CampaignRefusal } from '../../src/delivery/ledger/intend/batch.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
-import { limitSituations } from './limit-situations.ts';
+import { limitSituations, NO_PRICE } from './limit-situations.ts';
 import type { Path, Waiting } from './ways-out.ts';
 import { testKeyring } from './webhooks.ts';
 
@@ -248,13 +248,7 @@ export const obstacles: Record<Obstacle, Row> = {
     cells: skipped('no_address'),
   },
   no_price: {
-    apply: sql(
-      `with price as (
-         insert into prices (tier, kind, country, millicents) values ('free', 'sms', 'FR', 1000) on conflict do nothing
-       ), credit as (
-         insert into wallet_entries (account_id, kind, millicents, cause) values ($1, 'credit', 5000, 'test/credit')
-       ) update accounts set tier = 'free' where id = $1`,
-    ),
+    apply: sql(NO_PRICE),
     cells: everywhere(LEAVES),
     but: { 'flow text': cell('skipped: no_price'), 'block of texts': cell('skipped: no_price') },
   },
@@ -309,10 +303,10 @@ export function expectedFate(obstacle: Obstacle, path: Path, moment: Moment): Fa
  * What has become of messages, in their order.
  * @param timesOf how often the provider got a message
  */
-export async function fatesOf(
+export async function fatesOf<Message extends Pick<Waiting, 'messageId'>>(
   { pool }: Database,
-  waiting: readonly Waiting[],
-  timesOf: (waiting: Waiting) => number,
+  waiting: readonly Message[],
+  timesOf: (waiting: Message) => number,
 ): Promise<string[]> {
   const { rows } = await pool.query<{ id: number; fate: string }>(
     `select m.id, case

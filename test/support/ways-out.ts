@@ -7,13 +7,14 @@ import { rerouteBacklog } from '../../src/delivery/sender/failover/reroute.ts';
 import { requeueUnknown } from '../../src/delivery/ledger/blocks/campaign-blocks.ts';
 import { claimBlock } from '../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { endBlockClaim } from '../../src/delivery/ledger/blocks/claimed-blocks.ts';
-import { BLOCKS_CLASS } from '../../src/delivery/terms/backlog.ts';
+import { BLOCKS_CLASS, DEFAULT_PROVIDER } from '../../src/delivery/terms/backlog.ts';
 import { recordFacts } from '../../src/delivery/ledger/facts/facts.ts';
-import { type Channel, messageClasses } from '../../src/delivery/terms/message.ts';
+import { type Channel, channels, messageClasses } from '../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../src/delivery/terms/hand-over-outcome.ts';
 import { claimBacklog } from '../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../src/delivery/ledger/ownership/claims.ts';
 import { takePlainMessages } from '../../src/delivery/ledger/claim/take.ts';
+import type { ProviderChannel } from '../../src/delivery/sender/compose/provider-channel.ts';
 import { recoverDeadSender } from '../../src/delivery/ledger/upkeep/dead-process.ts';
 import { type BatchMessage, intendBatch } from '../../src/delivery/ledger/intend/batch.ts';
 import { intendBlock } from '../../src/delivery/ledger/intend/block-batch.ts';
@@ -99,6 +100,17 @@ export const acceptedBy = ({ channel, messageId }: BatchMessage, delivered = fal
   ...{ kind: 'accepted', providerMessageId: `id-${messageId}`, response: '250 ok', delivered },
   ...(channel === 'sms' ? { segments: 1 } : {}),
 });
+
+/** Channels whose providers accept all messages. @param onMessage called with the id of each */
+export const acceptingChannels = (onMessage: (messageId: number) => void): ProviderChannel[] =>
+  channels.map((channel) => ({
+    ...{ channel, providerId: DEFAULT_PROVIDER, provider: PROVIDER, reportSeconds: 0, concurrency: 2 },
+    handOver(batch) {
+      for (const { messageId } of batch) onMessage(messageId);
+      return Promise.resolve(batch.map((message) => acceptedBy(message)));
+    },
+    close: () => Promise.resolve(),
+  }));
 
 /** @param owner the sender's process, see `insertSender` */
 export function createWaysOut(database: Database, owner: number) {
