@@ -1,9 +1,11 @@
 // A sent message changes the same rows, whichever recorder records it, and recording it twice changes nothing more.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { outcomes } from '../support/outcomes.ts';
 import { insertSender } from '../support/queued.ts';
 import { rowChanges, takeSnapshot } from '../support/row-changes.ts';
 import { companions, courses, handOverCompanions, type KindName, kinds } from '../support/sent-messages.ts';
+import { unsentEffects, unsentKinds, type UnsentName, unsentNames } from '../support/unsent-messages.ts';
 import { acceptedBy, createWaysOut } from '../support/ways-out.ts';
 
 const AT_ONCE = 3;
@@ -16,7 +18,13 @@ let test: TestDatabase;
 let owners = FIRST_OWNER;
 const changes = new Map<string, string[]>();
 
-const nameOf = (kind: KindName, way: string) => `${kind}, ${way}`;
+/** What all shapes of the record do, if the provider did not accept the message. */
+const unsentWays = ['alone', 'beside a flow message and a retry', 'beside a paid flow message'] as const;
+
+type Outcome = 'sent' | UnsentName;
+type Run = [kind: KindName, way: string, outcome: Outcome];
+
+const nameOf = (kind: KindName, way: string, outcome: Outcome = 'sent') => `${kind}, ${outcome}, ${way}`;
 
 /** Whether readers see the change: events of what the message's row shows are merged with it. */
 const isShown = (line: string) => !/^\+ message_events .* type=(sent|delivered) /.test(line);
@@ -29,7 +37,7 @@ interface UnderWay {
 }
 
 /** Hands a message of the kind over. */
-async function handOver(kind: KindName, way: string): Promise<UnderWay> {
+async function handOver(kind: KindName, way: string, given: Outcome): Promise<UnderWay> {
   const { database } = test;
   const owner = ++owners;
   await insertSender(database, owner);
@@ -40,10 +48,10 @@ async function handOver(kind: KindName, way: string): Promise<UnderWay> {
   const batchOf = await out.handOver(path, waiting);
   const others = await handOverCompanions(database, out, companions[way] ?? []);
   const end = (outcome: 'sent' | 'delivered') =>
-    batchOf((message) => acceptedBy(message, outcome === 'delivered'));
+    batchOf((message) => (given === 'sent' ? acceptedBy(message, outcome === 'delivered') : outcomes[given]));
   const course = courses[way] ?? { run: () => out.record(end('sent'), ...others) };
   return {
-    ...{ name: nameOf(kind, way), accountId: waiting.accountId },
+    ...{ name: nameOf(kind, way, given), accountId: waiting.accountId },
     record: () => course.run(out, waiting, end),
   };
 }
@@ -60,8 +68,11 @@ async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promi
 beforeAll(async () => {
   test = await createTestDatabase({ poolMax: AT_ONCE, keyedPlans: true });
   const underWay: UnderWay[] = [];
-  const pairs = names.flatMap((kind) => ways.map((way) => [kind, way] as const));
-  await forEach(pairs, async ([kind, way]) => void underWay.push(await handOver(kind, way)));
+  const sent = names.flatMap((kind) => ways.map((way): Run => [kind, way, 'sent']));
+  const unsent = unsentKinds.flatMap((kind) =>
+    unsentNames.flatMap((outcome) => unsentWays.map((way): Run => [kind, way, outcome])),
+  );
+  await forEach([...sent, ...unsent], async (each) => void underWay.push(await handOver(...each)));
   const before = await takeSnapshot(test.database.pool);
   await forEach(underWay, async ({ record }) => {
     // The reply to the first commit may be lost, and providers may report twice.
@@ -79,6 +90,20 @@ describe('a message that is recorded as sent, twice, in each way', () => {
       Object.fromEntries(ways.map((way) => [way, changesIn(way)]));
     expect(byWay((way) => changes.get(nameOf(kind, way)))).toEqual(
       byWay((way) => (courses[way]?.effects(kinds[kind]) ?? [...kinds[kind].effects]).toSorted()),
+    );
+  });
+});
+
+describe('a message that a provider did not accept, recorded twice, in each way', () => {
+  it.each(unsentKinds)('changes what it must: %s', (kind) => {
+    const byCase = (changesIn: (outcome: UnsentName, way: string) => unknown) =>
+      Object.fromEntries(
+        unsentNames.flatMap((outcome) =>
+          unsentWays.map((way) => [`${outcome}, ${way}`, changesIn(outcome, way)]),
+        ),
+      );
+    expect(byCase((outcome, way) => changes.get(nameOf(kind, way, outcome)))).toEqual(
+      byCase((outcome) => unsentEffects(kinds[kind], outcome).toSorted()),
     );
   });
 });

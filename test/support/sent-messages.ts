@@ -10,7 +10,7 @@ import { acceptedBy, type Path, type Waiting, type WaysOut } from './ways-out.ts
 type Channel = 'email' | 'sms';
 type SetUp = (db: Database, waiting: Waiting) => Promise<unknown>;
 
-interface Kind {
+export interface Kind {
   path: Path;
   setUp?: SetUp;
   channel: Channel;
@@ -24,6 +24,10 @@ interface Kind {
   ofBlock?: true;
   /** Whether it has reserved its price in the claim. */
   reservesInClaim?: true;
+  /** Whether its recipient is a contact: its row says so, or the record finds it. */
+  contact?: 'known' | 'found';
+  /** Whether it has reserved a price. */
+  paid?: true;
   /** What changes when it is sent, as lines of `rowChanges`. */
   effects: readonly string[];
 }
@@ -47,14 +51,14 @@ const ofMessage = ({ attempt = 1, from = 'queued', known = attempt === 2 }: Shap
   'messages updated_at: time → time',
 ];
 
-const LEAVES_QUEUE = '- send_queue';
+export const LEAVES_QUEUE = '- send_queue';
 
-const usage = (channel: Channel, used: 0 | 1, sent: 0 | 1): string => {
+export const usage = (channel: Channel, used: 0 | 1, sent: 0 | 1): string => {
   const of = (each: Channel, count: number) => (each === channel ? count : 0);
   return `+ usage_changes month=time ai_used=0 sms_sent=${of('sms', sent)} sms_used=${of('sms', used)} account_id=id email_sent=${of('email', sent)} email_used=${of('email', used)}`;
 };
 
-const stat = (name: string, channel: Channel, source: string): string =>
+export const stat = (name: string, channel: Channel, source: string): string =>
   `+ stat_changes name=${name} slot=time count=1 source=${source} channel=${channel} brand_id=id`;
 
 const counted = (channel: Channel, source: string, used: 0 | 1 = 1): string[] => [
@@ -72,10 +76,10 @@ const ofContact = (channel: Channel): string[] => [
     : []),
 ];
 
-const flowCount = (name: string, change = 1): string =>
+export const flowCount = (name: string, change = 1): string =>
   `+ flow_count_changes at=time name=${name} change=${change} flow_id=id step_id=id`;
 
-const closesBlock = (channel: Channel): string[] => [
+export const closesBlock = (channel: Channel): string[] => [
   'campaign_blocks closed_at: null → time',
   'campaign_blocks owner: id → null',
   'campaign_blocks reserved: 1 → 0',
@@ -136,14 +140,14 @@ const segments = 'messages segments: null → 1';
 export const kinds = {
   plain: { ...email, path: 'plain', effects: plainEffects },
   'plain, to a contact': {
-    ...{ ...email, path: 'plain', setUp: makeContact },
+    ...{ ...email, path: 'plain', setUp: makeContact, contact: 'found' },
     effects: [...plainEffects, 'messages contact_id: null → id', ...ofContact('email')],
   },
   'plain, with a webhook': {
     ...{ ...email, path: 'plain', setUp: subscribe },
     effects: [...plainEffects, ...SENT_EVENT],
   },
-  'plain, paid': { ...email, path: 'plain', setUp: reserve, effects: plainEffects },
+  'plain, paid': { ...email, path: 'plain', setUp: reserve, paid: true, effects: plainEffects },
   'template test': { ...email, path: 'template test', test: true, effects: [...ofMessage(), LEAVES_QUEUE] },
   text: { ...text, path: 'text', effects: [...ofMessage(), LEAVES_QUEUE, ...counted('sms', 'api')] },
   'after a crash': {
@@ -158,21 +162,29 @@ export const kinds = {
     ],
   },
   'flow, paid': {
-    ...{ ...email, path: 'flow', setUp: makePay, reservesInClaim: true, ofFlow: ['attempted', 'sent'] },
+    ...{
+      ...email,
+      path: 'flow',
+      setUp: makePay,
+      reservesInClaim: true,
+      paid: true,
+      contact: 'known',
+      ofFlow: ['attempted', 'sent'],
+    },
     effects: [
       ...[...ofMessage(), LEAVES_QUEUE, ...counted('email', 'flow'), ...ofContact('email')],
       ...[flowCount('attempted'), flowCount('sent')],
     ],
   },
   'flow text': {
-    ...{ ...text, path: 'flow text', ofFlow: ['sent'] },
+    ...{ ...text, path: 'flow text', ofFlow: ['sent'], contact: 'known' },
     effects: [
       ...[...ofMessage(), segments, LEAVES_QUEUE, ...counted('sms', 'flow'), ...ofContact('sms')],
       flowCount('sent'),
     ],
   },
   block: {
-    ...{ ...email, path: 'block', ofBlock: true },
+    ...{ ...email, path: 'block', ofBlock: true, contact: 'known' },
     effects: [
       ...ofMessage(),
       ...closesBlock('email'),
@@ -188,7 +200,7 @@ export const kinds = {
     ],
   },
   retry: {
-    ...{ ...email, path: 'retry', attempt: 2 },
+    ...{ ...email, path: 'retry', attempt: 2, contact: 'known' },
     effects: [
       ...[...ofMessage({ attempt: 2 }), LEAVES_QUEUE, ...counted('email', 'campaign')],
       ...ofContact('email'),
@@ -224,7 +236,7 @@ export const companions: Record<string, readonly Companion[]> = {
   'beside a paid flow message': [{ ...flow, setUp: makePay }],
 };
 
-const sourceOf = ({ path }: Kind) =>
+export const sourceOf = ({ path }: Kind) =>
   path.includes('flow') ? 'flow' : path.includes('block') || path.startsWith('re') ? 'campaign' : 'api';
 
 const without = (lines: readonly string[], ...left: string[]) =>
