@@ -3,7 +3,7 @@ const PIECES = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|[^]/g;
 const WIDTH = 120;
 /** A line that begins so does not continue the one before it. */
 const CLAUSE =
-  /^(?:with|prepare|select|insert|update|delete|values|set|from|using|(?:left |cross )*join|where|group by|having|order by|limit|for (?:update|share|no key|key)|on conflict|returning|union|except|intersect|\)|,)(?![\w(])/;
+  /^(?:with|prepare|select|insert|update|delete|values|set|from|using|(?:left |cross )*join|where|group by|having|order by|limit|for (?:update|share|no key|key)|on conflict|returning|union|except|intersect|if|end if|\)|,)(?![\w(])/;
 /** Where a line that is too long is divided: before a clause, else before `and`, `or` or the next of a list. */
 const DIVISIONS = [
   / (?=(?:from|(?:left |cross )?join|where|group by|order by|limit|on conflict|returning|union all|set) )/y,

@@ -17,7 +17,7 @@ const isDefined = (value: unknown): value is DefinedFile =>
 export async function definedFiles(): Promise<DefinedFile[]> {
   const found: DefinedFile[] = [];
   for (const path of globSync('src/**/*.ts', { cwd: root }).sort()) {
-    const calls = readFileSync(join(root, path), 'utf8').match(/= define(?:Sql|Function)\(/g)?.length ?? 0;
+    const calls = readFileSync(join(root, path), 'utf8').match(/= define(?:Sql|Function)[<(]/g)?.length ?? 0;
     if (calls === 0 || path.endsWith('platform/db/sql/define.ts')) continue;
     const exported = Object.values((await import(join(root, path))) as Record<string, unknown>);
     const files = exported.filter(isDefined);

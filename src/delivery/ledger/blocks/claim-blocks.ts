@@ -58,7 +58,9 @@ function claimSql(table: Limits): string {
   );
   const places = `(
       select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken`;
-  const takes = taking.flatMap(({ take }) => take?.(places, '(select id from account)') ?? []);
+  const takes = taking.flatMap(
+    ({ take }) => take?.(places, '(select id from account)', settingIn('$9::jsonb')) ?? [],
+  );
   return `
   with account as materialized (
     select * from accounts where id = $8
@@ -108,7 +110,7 @@ export const claimBlockStatement = defineStatement({
     'integer: how many of the messages the sandbox counts now',
   ],
   shapes: { claim_picked_block: {} },
-  version: 2,
+  version: 3,
   compose: () => claimSql(blockLimits),
 });
 

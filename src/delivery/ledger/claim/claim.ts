@@ -62,7 +62,7 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
     for update skip locked
   ), decided as materialized (
     ${decidedSql(table)}
-  )${furtherCtes(takeCtes('(select id from account)', table))}, claimed as (
+  )${furtherCtes(takeCtes('(select id from account)', settingIn(`($1 -> 'settings')`), table))}, claimed as (
     update send_queue q set owner = (select id from alive), claim_epoch = q.claim_epoch + 1,
       held = false${reservationsSql(table)}
     where q.message_id = any(array(select message_id from decided where held_by is null))

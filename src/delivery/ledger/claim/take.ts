@@ -1,6 +1,8 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineFunction } from '../../../platform/db/sql/define.ts';
 import { MAX_WEIGHT_AT_ONCE } from '../../content/templates/content-weight.ts';
-import type { LimitSettings } from '../limits/authority.ts';
+import { limits, type Limits, type LimitSettings } from '../limits/authority.ts';
+import { plainRegions } from '../limits/plain.ts';
 import { messageClasses } from '../../terms/message.ts';
 import type { BatchMessage } from '../intend/batch.ts';
 import type { Claim } from '../ownership/claims.ts';
@@ -62,22 +64,34 @@ function takenOf({ accountId, providerId }: TakeRequest, rows: readonly TakenRow
   };
 }
 
+export const takePlain = defineFunction<Limits>(import.meta.url, './take_plain_messages.sql', {
+  table: limits,
+  regions: plainRegions,
+});
+
+/** The call of the function. @param table of which it is made */
+function callOf(table: Limits): { name: string; text: string } {
+  const name = table === limits ? takePlain.name : takePlain.filled(table).name;
+  return { name, text: `select * from ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9)` };
+}
+
 /**
  * Claims the due transactional emails of an account and writes their intent, in one short transaction, if all of them
  * are plain: at their first attempt, light, and held or refused by no limit. What one claim and one intent would do
- * takes half the time this way. See `take_plain_messages_v2` in the migrations.
+ * takes half the time this way.
+ * @param table tests have their own, and install the function of it
  * @returns null if no message is due, or if one of them is not plain: a claim decides on them
  */
 export async function takePlainMessages(
   client: Queryable,
   request: TakeRequest,
   settings: LimitSettings,
+  table: Limits = limits,
 ): Promise<Taken | null> {
   const { owner, seq, provider, accountId, providerId, messages, reportSeconds } = request;
   try {
     const { rows } = await client.query<TakenRow>({
-      name: 'take_plain_messages_v2',
-      text: 'select * from take_plain_messages_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+      ...callOf(table),
       values: [
         ...[owner, seq, provider, accountId, providerId, messages, MAX_TAKEN_BYTES],
         JSON.stringify({ ...settings, max_weight: MAX_WEIGHT_AT_ONCE }),

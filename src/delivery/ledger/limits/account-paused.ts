@@ -10,6 +10,7 @@ const paused = 'a.sending_paused_at is not null';
 export const accountPaused = {
   name: 'account_paused',
   title: 'an operator has paused the account',
+  plain: 'stands down',
   condition: { reads: 'account', sql: paused },
   // Resuming the account releases its messages at once; the interval is for a release that was lost.
   claim: { effect: 'hold', until: null, recheck: `interval '5 minutes'` },

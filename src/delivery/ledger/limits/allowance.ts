@@ -18,6 +18,7 @@ export const ROLLING_PERIOD = `interval '24 hours 10 minutes'`;
 export const allowance = {
   name: 'allowance',
   title: 'messages in any 24 hours, in steps of ten minutes',
+  plain: 'stands down',
   settings: (config) => ({
     allowance_free: config.ALLOWANCE_FREE,
     allowance_paid: config.ALLOWANCE_PAID,

@@ -11,6 +11,7 @@ import { SANDBOX_MONTH, sandboxCap } from './sandbox-cap.ts';
  */
 export const sandboxOfBlocks = {
   ...sandboxCap,
+  plain: 'stands down',
   queueColumns: ['channel', 'domain_id', 'sandbox_month'],
   quota: {
     counts: `q.channel = 'email' and q.domain_id is null and q.sandbox_month is distinct from ${SANDBOX_MONTH}`,
@@ -32,7 +33,7 @@ const domainOfBlocks = {
 } as const satisfies Limit;
 
 /** The table of limits for claims and intents of blocks. */
-export const blockLimits: Limits = (limits as Limits).flatMap((limit) => {
+export const blockLimits: Limits = (limits as Limits).flatMap((limit): Limits => {
   switch (limit.name) {
     case 'domain_deleted':
       return [];

@@ -1,6 +1,6 @@
 import { MESSAGE_LIFETIME } from '../../terms/message.ts';
 import { limits, type Limits } from './authority.ts';
-import type { ClaimRule, Limit } from './limit.ts';
+import type { ClaimRule, Rules } from './limit.ts';
 import type { Cte, Setting } from '../../terms/sql-parts.ts';
 
 type HoldRule = Extract<ClaimRule, { effect: 'hold' }>;
@@ -13,14 +13,14 @@ type HoldRule = Extract<ClaimRule, { effect: 'hold' }>;
 const EXPIRY = `queued_at + ${MESSAGE_LIFETIME} + interval '1 second'`;
 
 /** Columns that the decision adds to a queue row. */
-const applies = ({ name }: Limit) => `${name}_applies`;
-const takesPlace = ({ name }: Limit) => `${name}_takes_place`;
-const place = ({ name }: Limit) => `${name}_place`;
+const applies = ({ name }: Rules) => `${name}_applies`;
+const takesPlace = ({ name }: Rules) => `${name}_takes_place`;
+const place = ({ name }: Rules) => `${name}_place`;
 
 /**
  * Whether the limit holds all messages of an account. If so, they are held as a backlog, not each until its own time.
  */
-function holdsBacklog({ claim, condition, quota }: Limit): boolean {
+function holdsBacklog({ claim, condition, quota }: Rules): boolean {
   if (claim?.effect !== 'hold') return false;
   return condition ? condition.reads === 'account' : quota?.per === undefined;
 }
@@ -49,7 +49,7 @@ export function queueColumnsSql(table: Limits = limits): string {
 }
 
 /** @param decided the limits decided so far: a message to which one of them applies takes no place */
-function quotaSql(limit: Limit, decided: readonly Limit[], rows: string): string {
+function quotaSql(limit: Rules, decided: readonly Rules[], rows: string): string {
   const takes = [`(${limit.quota?.counts})`, ...decided.map((each) => `not q.${applies(each)}`)].join(
     ' and ',
   );
@@ -126,7 +126,7 @@ export function heldSql(table: Limits = limits): string {
  * @param channel SQL: the channel of the messages
  */
 export function roomSql(channel: string, table: Limits = limits): string {
-  const left = ({ name, quota }: Limit) => quota?.room?.(channel) ?? `${name}.remaining`;
+  const left = ({ name, quota }: Rules) => quota?.room?.(channel) ?? `${name}.remaining`;
   const holding = inClaim(table).flatMap((limit) =>
     limit.claim?.effect === 'hold' && holdsBacklog(limit) ? [{ ...limit, claim: limit.claim }] : [],
   );
@@ -147,10 +147,10 @@ export function roomSql(channel: string, table: Limits = limits): string {
 }
 
 /** Counts the claimed messages in the limits with reservations, each message once. */
-export function takeCtes(accountId: string, table: Limits = limits): Cte[] {
+export function takeCtes(accountId: string, setting: Setting, table: Limits = limits): Cte[] {
   return inClaim(table).flatMap((limit) => {
     const rows = `(select * from decided where held_by is null and ${takesPlace(limit)}) taken`;
-    return limit.reservation?.take?.(rows, accountId) ?? [];
+    return limit.reservation?.take?.(rows, accountId, setting) ?? [];
   });
 }
 

@@ -7,6 +7,7 @@ import type { Limit } from './limit.ts';
 export const contentMissing = {
   name: 'content_missing',
   title: "the message's content has been removed",
+  plain: 'decided',
   condition: {
     reads: 'message',
     sql: 'c.message_id is null and (m.class = 0 or m.content_version_id is null)',

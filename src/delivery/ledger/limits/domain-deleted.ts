@@ -4,6 +4,7 @@ import type { Limit } from './limit.ts';
 export const domainDeleted = {
   name: 'domain_deleted',
   title: "the sender's domain has been deleted",
+  plain: 'decided',
   queueColumns: ['domain_id'],
   condition: {
     reads: 'queue',

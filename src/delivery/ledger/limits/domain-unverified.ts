@@ -12,6 +12,7 @@ const status = '(select d.status from domains d where d.id = q.domain_id)';
 export const domainUnverified = {
   name: 'domain_unverified',
   title: "the sender's domain has lost its verification",
+  plain: 'decided',
   queueColumns: ['domain_id'],
   condition: { reads: 'queue', sql: `${status} <> 'verified'` },
   claim: { effect: 'hold', until: null, recheck: `interval '6 hours'` },

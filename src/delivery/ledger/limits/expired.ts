@@ -5,6 +5,7 @@ import type { Limit } from './limit.ts';
 export const expired = {
   name: 'expired',
   title: `the message is older than ${MESSAGE_LIFETIME_HOURS} hours`,
+  plain: 'decided',
   condition: { reads: 'queue', sql: `q.queued_at < now() - ${MESSAGE_LIFETIME}` },
   claim: { effect: 'pass' },
   handOver: {

@@ -5,6 +5,7 @@ import type { Limit } from './limit.ts';
 export const gone = {
   name: 'gone',
   title: 'the message is canceled, or already has an outcome',
+  plain: 'decided',
   condition: { reads: 'message', sql: `m.status not in (${statusList(openStatuses)})` },
   handOver: { effect: 'drop' },
 } as const satisfies Limit;

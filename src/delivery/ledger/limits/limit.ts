@@ -15,7 +15,10 @@ import type { Cte, Setting } from '../../terms/sql-parts.ts';
  * - `settings`, with `plus_addresses`: before hand-over only
  * - the limit's own name: its figures, in a claim and in the status
  */
-export interface Limit {
+export type Limit = Rules & Plain;
+
+/** All of a limit but how the short way treats it. */
+export interface Rules {
   /** A SQL identifier. Also `hold.reason` of the messages that the limit holds. */
   readonly name: string;
   /** For the documentation: when the limit applies, or what it counts. */
@@ -26,7 +29,7 @@ export interface Limit {
    * SQL: a select of one row for the account `a`, with the columns `"limit"`, `used` and `remaining` (integers), and
    * `resets_at` (a time; null if nothing is used). A claim reads it once, under a lock of the account.
    */
-  readonly figures?: (setting: Setting) => string;
+  readonly figures?: Figures;
   /** The columns of `send_queue` that it reads in a claim. More columns make every claim slower. */
   readonly queueColumns?: readonly string[];
   /** Decides for one message. The claim and the check before hand-over share it. */
@@ -38,11 +41,52 @@ export interface Limit {
    * POST /messages reserves before it writes a message, and refuses the message with this error. Claims of
    * transactional messages skip the limit.
    */
-  readonly refusal?: { code: FailureCode & ErrorCode; message: string };
+  readonly refusal?: Refusal;
   readonly claim?: ClaimRule;
   readonly handOver?: HandOverRule;
   readonly reservation?: Reservation;
   readonly status?: StatusRule;
+}
+
+/**
+ * How the short way of plain messages (`take_plain_messages`) treats the limit. It takes transactional emails at their
+ * first attempt, and leaves them to the general claim unless it is certain that no limit holds or refuses them.
+ * - `decided`: evaluates the condition for each message. If it applies to one, none is taken.
+ * - `stands down`: reads the account's condition, or the figures, first. Takes nothing if the condition applies, or if
+ *   `remaining` is less than the number of messages that it may take; so `remaining` must be the least that is left for
+ *   any message.
+ * - `never holds`: does not ask, because the limit can neither hold nor refuse these messages. They count in it if it
+ *   has a reservation.
+ *
+ * The types exclude what cannot be right, such as a condition that is not evaluated.
+ */
+export type Plain =
+  | {
+      readonly plain: 'decided';
+      readonly condition: Condition & { reads: 'queue' | 'message' };
+      readonly quota?: never;
+    }
+  | {
+      readonly plain: 'stands down';
+      readonly condition: Condition & { reads: 'account' };
+      readonly quota?: never;
+    }
+  | {
+      readonly plain: 'stands down';
+      readonly figures: Figures;
+      readonly quota: Quota & { remaining?: never; cost?: never };
+    }
+  | ({ readonly plain: 'never holds'; readonly condition?: never; readonly handOver?: never } & (
+      | { readonly claim?: never }
+      | { readonly quota: Quota & { holds: string } }
+      | { readonly quota: Quota; readonly refusal: Refusal }
+    ));
+
+type Figures = (setting: Setting) => string;
+
+interface Refusal {
+  code: FailureCode & ErrorCode;
+  message: string;
 }
 
 export interface Condition {
@@ -161,8 +205,16 @@ export type HandOverRule =
 export interface Reservation {
   /** The columns of `send_queue` that name a message's reservation (null: none), and SQL for their values. */
   columns?: readonly { name: string; value: string }[];
-  /** Counts messages as they are claimed. @param rows SQL: the table of their queue rows; may be empty */
-  take?(rows: string, accountId: string): readonly Cte[];
+  /**
+   * Counts messages as they are claimed.
+   * @param rows SQL: the table of their queue rows, with the alias `taken`; may be empty
+   */
+  take?(rows: string, accountId: string, setting: Setting): readonly Cte[];
+  /**
+   * SQL over the account `a`: whether any of its messages count; by default they may. If few accounts have such
+   * messages, this spares the short way `take`.
+   */
+  counts?(setting: Setting): string;
   /**
    * Returns what unsent messages have reserved.
    * @param rows SQL: the table of their queue rows, just removed

@@ -21,6 +21,7 @@ export const paceSql = (perMinute: string) => `nullif(coalesce(p.per_minute, ${p
 export const pacing = {
   name: 'pacing',
   title: 'emails of a sending domain in a minute',
+  plain: 'never holds',
   settings: (config) => ({ pacing_per_minute: config.PACING_PER_MINUTE }),
   figures: (setting) => `
     select coalesce(least(others, pace), ${NONE}) as "limit", used, coalesce(least(others, left_over), ${NONE}) as remaining,
@@ -48,13 +49,17 @@ export const pacing = {
       / greatest(1, coalesce((pacing.paces ->> q.domain_id::text)::int, pacing.others, 1)))`,
   },
   reservation: {
-    take: (rows, accountId) => [
+    counts: (setting) =>
+      `${setting('pacing_per_minute')} <> 0 or exists (select from domain_paces p where p.account_id = a.id)`,
+    take: (rows, accountId, setting) => [
       {
         name: 'pacing_taken',
         sql: `
         insert into domain_paces as p (domain_id, account_id, minute, used)
-        select taken.domain_id, ${accountId}, ${MINUTE}, count(*) from pacing cross join ${rows}
-        where pacing.others is not null or pacing.by_domain ? taken.domain_id::text group by 1 order by 1
+        select taken.domain_id, ${accountId}, ${MINUTE}, count(*) from ${rows}
+        where ${setting('pacing_per_minute')} <> 0 or exists (
+          select from domain_paces o where o.domain_id = taken.domain_id and o.account_id = ${accountId})
+        group by 1 order by 1
         on conflict (domain_id) do update set minute = excluded.minute,
           used = case when p.minute >= excluded.minute then p.used else 0 end + excluded.used`,
       },

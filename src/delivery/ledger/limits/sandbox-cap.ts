@@ -22,6 +22,7 @@ const figures = (setting: Setting) => `
 export const sandboxCap = {
   name: 'sandbox_cap',
   title: 'emails from the sandbox in a calendar month (UTC)',
+  plain: 'never holds',
   settings: (config) => ({ sandbox_monthly_cap: config.SANDBOX_MONTHLY_CAP }),
   figures,
   accept: {

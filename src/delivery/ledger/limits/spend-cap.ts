@@ -11,6 +11,7 @@ import { monthlyEmailSettings } from '../money/prices.ts';
 export const spendCap = {
   name: 'spend_cap',
   title: "the account's spending in a calendar month (UTC)",
+  plain: 'never holds',
   settings: monthlyEmailSettings,
   figures: (setting) => moneyFigures({ limit: capSql, used: spentSql }, setting),
   queueColumns: moneyColumns,
@@ -33,6 +34,7 @@ export const spendCap = {
 export const spendCapEnd = {
   name: 'spend_cap_end',
   title: `the spend cap has held the message until it was ${MESSAGE_LIFETIME_HOURS} hours old`,
+  plain: 'decided',
   condition: {
     reads: 'message',
     sql: `(q.queued_at < now() - ${MESSAGE_LIFETIME} and m.hold ->> 'reason' = 'spend_cap')`,

@@ -10,6 +10,7 @@ import type { Limit } from './limit.ts';
 export const suppressed = {
   name: 'suppressed',
   title: "the recipient's address is suppressed",
+  plain: 'decided',
   settings: (config) => ({ suppress_plus_addresses: config.SUPPRESS_PLUS_ADDRESSES ? 1 : 0 }),
   condition: {
     reads: 'message',

@@ -18,6 +18,7 @@ const priceSql = `case when ${paidByMessageSql('q.channel')}
 export const wallet = {
   name: 'wallet',
   title: "the account's funds",
+  plain: 'never holds',
   settings: monthlyEmailSettings,
   figures: (setting) => moneyFigures({ limit: balanceSql('a'), used: '0::bigint' }, setting),
   queueColumns: moneyColumns,
@@ -117,6 +118,7 @@ export const wallet = {
 export const walletEnd = {
   name: 'wallet_end',
   title: `the message waited for funds until it was ${MESSAGE_LIFETIME_HOURS} hours old`,
+  plain: 'decided',
   condition: {
     reads: 'message',
     sql: `(q.queued_at < now() - ${MESSAGE_LIFETIME} and m.hold ->> 'reason' = 'wallet')`,

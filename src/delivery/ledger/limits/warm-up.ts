@@ -24,6 +24,7 @@ const NONE = 2_147_483_647;
 export const warmUp = {
   name: 'warm_up',
   title: 'emails of a new sending domain in a day (UTC), after the schedule of its warm-up',
+  plain: 'never holds',
   figures: () => `
     select coalesce(min(w.daily_limit), ${NONE}) as "limit", coalesce(max(w.used), 0) as used,
       coalesce(min(w.daily_limit - w.used), ${NONE}) as remaining, max(${TOMORROW}) as resets_at,
@@ -38,13 +39,15 @@ export const warmUp = {
   },
   claim: { effect: 'hold', until: TOMORROW },
   reservation: {
-    take: (rows) => [
+    counts: () => 'exists (select from warm_ups w where w.account_id = a.id)',
+    take: (rows, accountId) => [
       {
         name: 'warm_up_taken',
         sql: `
         insert into warm_up_days as d (domain_id, day, used)
-        select taken.domain_id, ${TODAY}, count(*) from warm_up cross join ${rows}
-        where warm_up.by_domain ? taken.domain_id::text group by 1 order by 1
+        select w.domain_id, ${TODAY}, count(*)
+        from ${rows} join warm_ups w on w.domain_id = taken.domain_id and w.account_id = ${accountId}
+        group by 1 order by 1
         on conflict (domain_id, day) do update set used = d.used + excluded.used`,
       },
     ],

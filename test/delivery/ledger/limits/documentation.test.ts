@@ -20,7 +20,7 @@ function beforeHandOver(rule: HandOverRule | undefined): string {
 }
 
 /** The row of a limit as the page has to show it. */
-function rowOf({ name, title, accept, refusal, claim, handOver, status }: Limit): string[] {
+function rowOf({ name, title, accept, refusal, claim, handOver, status, plain }: Limit): string[] {
   const code = (accept ?? refusal)?.code;
   return [
     `\`${name}\``,
@@ -29,6 +29,7 @@ function rowOf({ name, title, accept, refusal, claim, handOver, status }: Limit)
     inClaim(claim),
     beforeHandOver(handOver),
     status ? `\`${status.reason}\`` : '',
+    plain,
   ];
 }
 

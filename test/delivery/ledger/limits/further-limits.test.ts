@@ -25,6 +25,7 @@ const PER_SENDER = 2;
 const quietHours = {
   name: 'quiet_hours',
   title: 'the recipient sleeps',
+  plain: 'decided',
   queueColumns: ['attempt_count'],
   condition: { reads: 'queue', sql: 'q.attempt_count = 1' },
   claim: { effect: 'hold', until: `q.queued_at + interval '8 hours'` },
@@ -34,6 +35,7 @@ const quietHours = {
 const senderShare = {
   name: 'sender_share',
   title: 'messages of a new sender',
+  plain: 'stands down',
   figures: () =>
     `select ${PER_SENDER} as "limit", 0 as used, ${PER_SENDER} as remaining, null::timestamptz as resets_at`,
   quota: { counts: 'true', per: 'q.message_id % 2' },
@@ -44,6 +46,7 @@ const senderShare = {
 const wallet = {
   name: 'wallet',
   title: 'money',
+  plain: 'never holds',
   reservation: {
     giveBack: (rows) => [
       {
@@ -66,6 +69,7 @@ const wallet = {
 const silence = {
   name: 'silence',
   title: 'the account is silent',
+  plain: 'stands down',
   condition: { reads: 'account', sql: `a.name = 'Silent'` },
   claim: { effect: 'hold', until: `a.created_at + interval '9 hours'` },
 } as const satisfies Limit;

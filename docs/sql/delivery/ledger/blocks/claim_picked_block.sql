@@ -1,4 +1,4 @@
--- Prepared as claim_picked_block_2
+-- Prepared as claim_picked_block_3
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Claims a picked block up to a given message, with places for its messages. The messages after it become another block.
@@ -181,15 +181,19 @@ with account as materialized (
   returning size
 ), warm_up_taken as (
   insert into warm_up_days as d (domain_id, day, used)
-  select taken.domain_id, (now() at time zone 'utc')::date, count(*) from warm_up cross join (
+  select w.domain_id, (now() at time zone 'utc')::date, count(*)
+  from (
     select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken
-  where warm_up.by_domain ? taken.domain_id::text group by 1 order by 1
+  join warm_ups w on w.domain_id = taken.domain_id and w.account_id = (select id from account)
+  group by 1 order by 1
   on conflict (domain_id, day) do update set used = d.used + excluded.used
 ), pacing_taken as (
   insert into domain_paces as p (domain_id, account_id, minute, used)
-  select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*) from pacing cross join (
+  select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*) from (
     select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken
-  where pacing.others is not null or pacing.by_domain ? taken.domain_id::text group by 1 order by 1
+  where ($9::jsonb ->> 'pacing_per_minute')::int <> 0 or exists (
+    select from domain_paces o where o.domain_id = taken.domain_id and o.account_id = (select id from account))
+  group by 1 order by 1
   on conflict (domain_id) do update set minute = excluded.minute,
     used = case when p.minute >= excluded.minute then p.used else 0 end + excluded.used
 ), allowance_taken as (

@@ -1,4 +1,4 @@
--- Prepared as claim_backlog_ebfa85e1ccad
+-- Prepared as claim_backlog_383d55cfb93d
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Decides on the first due messages of a backlog, and claims those that no limit holds.
@@ -8,7 +8,7 @@
 --
 -- $1 jsonb: the ClaimRequest, with the settings of the limits
 
-prepare claim_backlog_ebfa85e1ccad (jsonb) as
+prepare claim_backlog_383d55cfb93d (jsonb) as
 with alive as materialized (
   select id from processes where id = ($1 ->> 'owner')::bigint for key share
 ), account as materialized (
@@ -208,15 +208,18 @@ with alive as materialized (
     ) q cross join wallet) q
 ), warm_up_taken as (
   insert into warm_up_days as d (domain_id, day, used)
-  select taken.domain_id, (now() at time zone 'utc')::date, count(*) from warm_up cross
-  join (select * from decided where held_by is null and warm_up_takes_place) taken
-  where warm_up.by_domain ? taken.domain_id::text group by 1 order by 1
+  select w.domain_id, (now() at time zone 'utc')::date, count(*)
+  from (select * from decided where held_by is null and warm_up_takes_place) taken
+  join warm_ups w on w.domain_id = taken.domain_id and w.account_id = (select id from account)
+  group by 1 order by 1
   on conflict (domain_id, day) do update set used = d.used + excluded.used
 ), pacing_taken as (
   insert into domain_paces as p (domain_id, account_id, minute, used)
-  select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*) from pacing cross
-  join (select * from decided where held_by is null and pacing_takes_place) taken
-  where pacing.others is not null or pacing.by_domain ? taken.domain_id::text group by 1 order by 1
+  select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*)
+  from (select * from decided where held_by is null and pacing_takes_place) taken
+  where (($1 -> 'settings') ->> 'pacing_per_minute')::int <> 0 or exists (
+    select from domain_paces o where o.domain_id = taken.domain_id and o.account_id = (select id from account))
+  group by 1 order by 1
   on conflict (domain_id) do update set minute = excluded.minute,
     used = case when p.minute >= excluded.minute then p.used else 0 end + excluded.used
 ), allowance_taken as (
