@@ -42,10 +42,8 @@ function headingOf(statement: AnyStatement, shape: string, { name, text }: { nam
   const { path, sentBy, does, parameters, shapes, when } = statement.description;
   const described = numbered(parameters, text);
   const others = shapes.filter((other) => other !== shape);
-  // The claim of messages contains its own name.
-  const [, prepared = name] = /^\s*prepare (\w+)/.exec(text) ?? [];
   return [
-    `Prepared as ${prepared}`,
+    `Prepared as ${name}`,
     'Written by npm run sql: see docs/statements.md.',
     '',
     does,

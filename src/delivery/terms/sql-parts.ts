@@ -22,3 +22,7 @@ export function furtherCtes(ctes: readonly Cte[]): string {
     .map(({ name, sql, materialized }) => `, ${name} as ${materialized ? 'materialized ' : ''}(${sql}\n  )`)
     .join('');
 }
+
+/** SQL: expressions of a `with` clause, each with a comma after it. */
+export const leadingCtes = (ctes: readonly Cte[]): string =>
+  ctes.length === 0 ? '' : `${furtherCtes(ctes).slice(2)},`;

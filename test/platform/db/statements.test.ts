@@ -28,8 +28,7 @@ describe('the statements in files', () => {
     const files = statements.map(({ path, source, text }) => [path, source, text] as const);
     await onClient(test.database.pool, async (client) => {
       for (const [path, contents, text] of [...composed, ...files]) {
-        if (text.startsWith('prepare')) await client.query(text);
-        else await client.query(`prepare this as ${text}`);
+        await client.query(`prepare this as ${text}`);
         const { rows } = await client.query<{ types: string[] }>(
           'select parameter_types::text[] as types from pg_prepared_statements',
         );

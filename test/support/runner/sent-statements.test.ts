@@ -1,6 +1,5 @@
 // A test that sends a statement unlike its file in docs/sql fails.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { committedFiles, readFile } from '../../ci/statement-files.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { checkSentStatements, ignoreStatements } from './sent-statements.ts';
 
@@ -18,13 +17,6 @@ describe('what tests send to PostgreSQL', () => {
     await send('publish_events', 'select 1');
     expect(checkSentStatements).toThrow('publish_events is sent with another text than that of its file');
     expect(checkSentStatements).not.toThrow();
-  });
-
-  it('must be the text in docs/sql if SQL prepares it, like the claim of messages', async () => {
-    const files = [...committedFiles()].filter(([path]) => path.endsWith('/claim_backlog.sql'));
-    const [name] = files.map(([, contents]) => readFile(contents).name);
-    await test.database.pool.query(`prepare ${name} (int) as select $1; deallocate ${name}`);
-    expect(checkSentStatements).toThrow(`${name} is sent with another text than that of its file`);
   });
 
   it('must be one text for each name', async () => {

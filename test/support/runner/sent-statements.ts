@@ -30,14 +30,8 @@ interface StatementLike {
 let faults: string[] = [];
 let ignored = new Set<string>();
 
-/** The claim of messages is prepared by a statement of its own, at the beginning of a string of statements. */
-function preparedIn(sql: string): StatementLike {
-  const [text, name] = /^\s*prepare (claim_\w+)[^;]*/.exec(sql) ?? [];
-  return { name, text };
-}
-
 function look(query: unknown): void {
-  const { name, text } = typeof query === 'string' ? preparedIn(query) : ((query ?? {}) as StatementLike);
+  const { name, text } = (typeof query === 'object' && query !== null ? query : {}) as StatementLike;
   if (typeof name !== 'string' || typeof text !== 'string' || seen.get(name) === text) return;
   if (ignored.has(name)) return;
   const fault = faultOf(name, text);

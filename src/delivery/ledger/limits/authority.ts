@@ -59,12 +59,12 @@ export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
 /** A table of limits; tests have their own. */
 export type Limits = readonly Limit[];
 
-/** The limits that are still open for messages of POST /messages: it has reserved from the others already. */
-const reservedLimits: Limits = (limits as Limits).filter(({ refusal }) => !refusal);
-
-/** The limits that decide when a message of the class is claimed. */
-export const limitsOf = (priority: number): Limits =>
-  priority === messageClasses.transactional ? reservedLimits : limits;
+/**
+ * The limits that decide when a message of the class is claimed. POST /messages has reserved from the others before it
+ * wrote a transactional message.
+ */
+export const limitsOf = (priority: number, table: Limits = limits): Limits =>
+  priority === messageClasses.transactional ? table.filter(({ refusal }) => !refusal) : table;
 
 /** The errors of all limits that refuse messages at accept. */
 export const refusalCodes: readonly ErrorCode[] = (limits as Limits).flatMap(

@@ -1,7 +1,8 @@
+import type { Regions } from '../../../platform/db/sql/regions.ts';
 import { MESSAGE_LIFETIME } from '../../terms/message.ts';
 import { limits, type Limits } from './authority.ts';
 import type { ClaimRule, Rules } from './limit.ts';
-import type { Cte, Setting } from '../../terms/sql-parts.ts';
+import { type Cte, leadingCtes, type Setting } from '../../terms/sql-parts.ts';
 
 type HoldRule = Extract<ClaimRule, { effect: 'hold' }>;
 
@@ -147,7 +148,7 @@ export function roomSql(channel: string, table: Limits = limits): string {
 }
 
 /** Counts the claimed messages in the limits with reservations, each message once. */
-export function takeCtes(accountId: string, setting: Setting, table: Limits = limits): Cte[] {
+function takeCtes(accountId: string, setting: Setting, table: Limits): Cte[] {
   return inClaim(table).flatMap((limit) => {
     const rows = `(select * from decided where held_by is null and ${takesPlace(limit)}) taken`;
     return limit.reservation?.take?.(rows, accountId, setting) ?? [];
@@ -155,7 +156,7 @@ export function takeCtes(accountId: string, setting: Setting, table: Limits = li
 }
 
 /** SQL: assignments that write the reservations of a claimed queue row `q`, each with a comma before it. */
-export function reservationsSql(table: Limits = limits): string {
+function reservationsSql(table: Limits): string {
   const passing = table
     .filter(({ claim }) => claim?.effect === 'pass')
     .map(({ condition }) => condition?.sql);
@@ -166,5 +167,19 @@ export function reservationsSql(table: Limits = limits): string {
       ({ name, value }) => `${name} = case when ${takes} then ${value} else q.${name} end`,
     );
   });
-  return assignments.map((assignment) => `, ${assignment}`).join('');
+  return assignments.map((assignment) => `, ${assignment}`).join('\n');
 }
+
+/**
+ * What a claim derives from a table of limits: the `columns` of the picked rows, the `figures`, the expression
+ * `decided`, what it `takes` from the limits and `reserves` in the queue rows, and the expression `held`.
+ * @param accountId SQL @param setting of the limits
+ */
+export const decisionRegions = (accountId: string, setting: Setting): Regions<Limits> => ({
+  columns: queueColumnsSql,
+  figures: (table) => leadingCtes(figuresCtes(setting, table)),
+  decided: decidedSql,
+  takes: (table) => leadingCtes(takeCtes(accountId, setting, table)),
+  reserves: reservationsSql,
+  held: heldSql,
+});

@@ -3,14 +3,14 @@
  * variable of the function.
  */
 import type { Regions } from '../../../platform/db/sql/regions.ts';
-import { type Cte, furtherCtes, settingIn } from '../../terms/sql-parts.ts';
-import type { Limits } from './authority.ts';
+import { type Cte, furtherCtes, leadingCtes, settingIn } from '../../terms/sql-parts.ts';
+import { messageClasses } from '../../terms/message.ts';
+import { type Limits, limitsOf } from './authority.ts';
 import type { Condition, Quota, Rules } from './limit.ts';
 
 const setting = settingIn('options');
 
-/** POST /messages has reserved from the other limits already. */
-const open = (table: Limits) => table.filter(({ refusal }) => !refusal);
+const open = (table: Limits) => limitsOf(messageClasses.transactional, table);
 
 function conditions(table: Limits, reads: Condition['reads']): string[] {
   return open(table).flatMap(({ plain, condition }) =>
@@ -50,9 +50,6 @@ function takeCtes({ name, figures, quota, reservation }: Rules & { quota: Quota 
   return [...(reads ? [{ name, sql: figures(setting), materialized: true as const }] : []), ...taken];
 }
 
-/** SQL: the expressions, each with a comma after it. */
-const listed = (ctes: readonly Cte[]) => (ctes.length === 0 ? '' : `${furtherCtes(ctes).slice(2)},`);
-
 /**
  * Limits count in the order of the table, because that is the order of their locks. Those after the last one that says
  * when it counts do so in the statement that claims: a statement of their own would cost more.
@@ -87,7 +84,8 @@ const takes = (table: Limits) =>
     })
     .join('\n');
 
-const takesAtOnce = (table: Limits) => listed(divided(table).atOnce.flatMap(({ limit }) => takeCtes(limit)));
+const takesAtOnce = (table: Limits) =>
+  leadingCtes(divided(table).atOnce.flatMap(({ limit }) => takeCtes(limit)));
 
 /** Assignments that write the reservations of a queue row `q`. */
 const reserved = (table: Limits) =>

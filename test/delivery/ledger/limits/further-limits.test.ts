@@ -4,12 +4,12 @@ import { DEFAULT_PROVIDER } from '../../../../src/delivery/terms/backlog.ts';
 import { limits } from '../../../../src/delivery/ledger/limits/authority.ts';
 import type { Limit } from '../../../../src/delivery/ledger/limits/limit.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
-import { claimSql } from '../../../../src/delivery/ledger/claim/claim.ts';
+import { claimFunction } from '../../../../src/delivery/ledger/claim/claim.ts';
 import { outcomeRecord } from '../../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
 import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
-import { onClient } from '../../../../src/platform/db/queryable.ts';
+import { createFunctions } from '../../../../src/platform/db/sql/install.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
@@ -78,6 +78,7 @@ const silence = {
 ignoreStatements('record_outcomes_5');
 
 const table = [...limits, silence, quietHours, senderShare, wallet];
+const claimOfTable = claimFunction.filled(table);
 
 let test: TestDatabase;
 let database: Database;
@@ -87,7 +88,7 @@ beforeAll(async () => {
   test = await createTestDatabase();
   database = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true });
   await insertSender(database, OWNER);
-  await onClient(database.pool, (client) => client.query(claimSql(table)));
+  await createFunctions(database.pool, [claimOfTable]);
 });
 afterAll(async () => {
   await database.close();
@@ -107,14 +108,13 @@ async function claim(quantum: number): Promise<{ messageId: number; epoch: numbe
     quantum,
     settings: TEST_LIMITS,
   };
-  return onClient(database.pool, async (client) => {
-    const { rows } = await client.query<{ message_id: number | null; claim_epoch: number }>(
-      `execute claim_backlog(${client.escapeLiteral(JSON.stringify(request))})`,
-    );
-    return rows.flatMap(({ message_id: messageId, claim_epoch: epoch }) =>
-      messageId === null ? [] : { messageId, epoch },
-    );
-  });
+  const { rows } = await database.pool.query<{ message_id: number | null; claim_epoch: number }>(
+    `select * from ${claimOfTable.name}($1)`,
+    [JSON.stringify(request)],
+  );
+  return rows.flatMap(({ message_id: messageId, claim_epoch: epoch }) =>
+    messageId === null ? [] : { messageId, epoch },
+  );
 }
 
 async function holds(): Promise<Record<string, number[]>> {

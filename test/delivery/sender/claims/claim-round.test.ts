@@ -155,19 +155,6 @@ it('serves a backlog whose message ended a connection after the others of its cl
   expect(names(order.forTest(due))).toEqual(['0/2', '1/3', '0/1']);
 });
 
-it('works on a connection that has not prepared the claim, as behind a transaction pooler', async () => {
-  const { pool } = test.database;
-  const claimRound = createClaimRound(pool, TEST_LIMITS);
-  const claim = () => claimRound(OWNER, new Map([['email', 100]]), () => undefined);
-  expect(await claim()).toMatchObject({ claimed: 100 });
-  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
-  for (const client of clients) {
-    await client.query('deallocate all');
-    client.release();
-  }
-  expect(await claim()).toMatchObject({ claimed: 100 });
-});
-
 it('ends a round over held blocks of many accounts early, so that other messages are claimed in between', async () => {
   const database = openDatabase({ url: test.url, poolMax: 2, keyedPlans: true });
   const { pool } = database;
