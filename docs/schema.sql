@@ -2340,6 +2340,7 @@ create table installed_functions (
   -- the newest set of functions that it is part of; each version that installs other functions than the version before
   -- begins a set
   last_set integer not null,
+  -- when migrate created the function
   installed_at timestamptz not null default now(),
   constraint installed_functions_pkey primary key (name)
 );

@@ -15,6 +15,7 @@ comment on table installed_functions is
 comment on column installed_functions.name is 'the name in the file, and a hash of the text';
 comment on column installed_functions.last_set is
   'the newest set of functions that it is part of; each version that installs other functions than the version before begins a set';
+comment on column installed_functions.installed_at is 'when migrate created the function';
 `;
 
 export const down = `
