@@ -4,8 +4,8 @@ import { takePlainMessages } from '../../src/delivery/ledger/claim/take.ts';
 import type { BatchMessage } from '../../src/delivery/ledger/intend/batch.ts';
 import { outcomeRecords } from '../../src/delivery/ledger/record/outcomes.ts';
 import { type BatchRecord, createBatchRecording } from '../../src/delivery/ledger/record/record.ts';
-import { createPlainRecording } from '../../src/delivery/ledger/record/record-plain.ts';
 import type { Database } from '../../src/platform/db/database.ts';
+import type { Queryable } from '../../src/platform/db/queryable.ts';
 import { insertContacts } from './contacts.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { testEvents } from './events.ts';
@@ -15,7 +15,22 @@ import { statSums } from './stats.ts';
 
 const OWNER = 70;
 
-export const RECORD_FUNCTION = 'record_plain_messages_v2';
+/** Where the statement has what else there is to say about each message. Null: the function runs its short part. */
+const OTHERS = 9;
+
+interface Statement {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+/** The values of a statement for plain messages as if there were more to say about them. */
+function asGeneral(values: readonly unknown[]): unknown[] {
+  const ids = values[2] as number[];
+  const [provider] = values[5] as string[];
+  const all = <T>(value: T) => ids.map(() => value);
+  return values.with(3, all(1)).with(4, all('sent')).with(5, all(provider)).with(OTHERS, all(null));
+}
 
 export const accepted = (n: number): HandOverOutcome => ({
   kind: 'accepted',
@@ -95,23 +110,39 @@ export class PlainRecords {
     return { owner: OWNER, seq, outcomes: outcomeRecords('smtp', messages, outcomes) };
   }
 
-  /** Whether the short record takes the batches. */
+  /** Records the batches and returns whether the short part of the function took them. */
   async recordPlain(...batches: BatchRecord[]): Promise<boolean> {
-    return (await createPlainRecording(this.pool, testEvents)(batches)) !== null;
+    return (await this.recordAndWatch(this.pool, batches)).isShort;
+  }
+
+  /**
+   * Records the batches.
+   * @param client may be a transaction that has changed something else
+   */
+  async recordAndWatch(client: Queryable, batches: readonly BatchRecord[]) {
+    let isShort = false;
+    const watched = {
+      query: async (statement: Statement) => {
+        const result = await client.query(statement);
+        isShort = statement.values[OTHERS] === null && result.rows.length > 0;
+        return result;
+      },
+    };
+    const queued = await createBatchRecording({ pool: watched as never, events: testEvents })(batches);
+    return { isShort, queued };
   }
 
   record(...batches: BatchRecord[]) {
     return createBatchRecording({ pool: this.pool, events: testEvents })(batches);
   }
 
-  /** Records the batches by the general statement, as on a database without the function. */
-  async recordGenerally(...batches: BatchRecord[]) {
-    await this.pool.query(`alter function ${RECORD_FUNCTION} rename to hidden`);
-    try {
-      return await this.record(...batches);
-    } finally {
-      await this.pool.query(`alter function hidden rename to ${RECORD_FUNCTION}`);
-    }
+  /** Records plain messages by the parts for all messages. */
+  recordGenerally(...batches: BatchRecord[]) {
+    const general = {
+      query: ({ values, ...statement }: Statement) =>
+        this.pool.query({ ...statement, values: asGeneral(values) }),
+    };
+    return createBatchRecording({ pool: general as never, events: testEvents })(batches);
   }
 
   /** What a record has stored about the account's messages, without ids and times. */

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { hashedName } from './sql/names.ts';
 
 /** A statement as the driver takes it: each connection prepares it once, under its name. */
 export interface PreparedStatement {
@@ -19,8 +20,11 @@ interface Definition<Name extends string, Shape, Given extends object | undefine
   shapes: Readonly<Record<Name, Shape>>;
   /** What each shape is for. Left out if there is only one. */
   when?: Readonly<Record<NoInfer<Name>, string>>;
-  /** Part of the prepared names. Raise it if the text changes, because connections of an older version have prepared that. */
-  version?: number;
+  /**
+   * Part of the prepared names. Raise it if the text changes, because connections of an older version have prepared
+   * that. `hash`: a hash of the text, for a text that has hashes itself, of the functions that it calls.
+   */
+  version?: number | 'hash';
   compose: (shape: Shape, given: Given) => string;
 }
 
@@ -54,8 +58,9 @@ export class ComposedStatement<Name extends string, Given extends object | undef
   #compose(shape: Name, given: Given): PreparedStatement {
     const { shapes, version, compose } = this.#definition;
     if (!(shape in shapes)) throw new Error(`the statement has no shape ${shape}`);
-    const name = version === undefined ? shape : `${shape}_${version}`;
-    const statement = { name, text: compose(shapes[shape], given) };
+    const text = compose(shapes[shape], given);
+    const versioned = version === undefined ? shape : `${shape}_${version}`;
+    const statement = { name: version === 'hash' ? hashedName(shape, text) : versioned, text };
     const composed = this.#composed.get(given ?? this) ?? new Map<Name, PreparedStatement>();
     this.#composed.set(given ?? this, composed.set(shape, statement));
     return statement;

@@ -6,15 +6,22 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 const engagementKinds = { sent: 0, opened: 1, clicked: 2 } as const;
 
 /**
- * SQL for an update of `messages m`: sets the contact. It is looked up when an outcome is recorded: at accept, the
- * look-up would add a tenth to the cost of a message. Each kind of address has a unique index.
+ * SQL: the contact of the message `m`. It is looked up when an outcome is recorded: at accept, the look-up would add a
+ * tenth to the cost of a message. Each kind of address has a unique index.
  */
-export const setContactSql = `, contact_id = coalesce(m.contact_id, ${byChannelSql(
+export const contactOfMessageSql = `coalesce(m.contact_id, ${byChannelSql(
   'm.channel',
   ({ contact }) =>
     `(select c.id from contacts c where c.brand_id = m.brand_id and c.${contact.key} = m.to_key)`,
   '\n        ',
 )})`;
+
+/** SQL: the same for an email. */
+export const contactOfEmailSql = `coalesce(m.contact_id, (
+        select c.id from contacts c where c.brand_id = m.brand_id and c.email_key = m.to_key))`;
+
+/** SQL for an update of `messages m`: sets the contact. */
+export const setContactSql = `, contact_id = ${contactOfMessageSql}`;
 
 /** SQL over `updated`: how a message counts for its contact. */
 interface ContactOutcomes {
@@ -65,6 +72,26 @@ export function contactCtes({ sentNow, failedNow }: ContactOutcomes): string {
     returning 1
   )`;
 }
+
+/** SQL: the contacts of an array, in its order; null for those that are being deleted. @param contacts SQL: the array */
+export const sentContactsSql = (contacts: string): string => `
+    select case when contact_id in (${lockedContactsSql(contacts)}) then contact_id end
+    from unnest(${contacts}) with ordinality as u (contact_id, n) order by n`;
+
+/**
+ * SQL: two statements that count emails that were just sent, as {@link contactCtes} does.
+ * @param ids SQL: an array with the emails
+ * @param brands SQL: the brand of each
+ * @param contacts SQL: its contact, or null, from {@link sentContactsSql}
+ */
+export const countSentContactsSql = (ids: string, brands: string, contacts: string): string => `
+    insert into contact_engagement (brand_id, contact_id, message_id, kind, created_at)
+    select brand_id, contact_id, id, ${engagementKinds.sent}, now()
+    from unnest(${ids}, ${brands}, ${contacts}) as u (id, brand_id, contact_id) where contact_id is not null;
+    insert into contact_channel_counts as c (contact_id, channel, sent_count, fail_count)
+    select contact_id, 'email', count(*), 0
+    from unnest(${contacts}) as u (contact_id) where contact_id is not null group by 1 order by 1
+    on conflict (contact_id, channel) do update set sent_count = c.sent_count + excluded.sent_count;`;
 
 /** A contact opened a message or clicked a link in it. */
 export interface Interaction {

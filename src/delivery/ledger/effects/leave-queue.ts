@@ -102,23 +102,15 @@ const suppressedSql = `
       select account_id, false, reason from newly_suppressed where email is not null`;
 
 /**
- * SQL: counts the usage of the accounts of the messages in `updated`, and the outcomes of emails by account and hour.
- * Hard bounces and complaints are counted by address, from `newly_suppressed` (see `suppressionCtes`): otherwise one
- * recipient with many messages could pause the account. The counts of the hour are locked in the order of the accounts.
+ * SQL: counts outcomes of emails by account and hour. The counts are locked in the order of the accounts.
+ * @param outcomes SQL: a select with `account_id`, `attempted`, and `reason` of a suppression, or null
+ * @param after a CTE whose rows must be locked before
  */
-export function countOutcomesSql({
-  sentNow,
-  attempted,
-  after,
-  suppressions = true,
-}: CountedOutcomes): string {
-  return `${countUsageSql('updated', sentNow)}, sums as (
+export const countByHourSql = (outcomes: string, after?: string): string => `, sums as (
     select account_id, count(*) filter (where attempted) as attempted,
       count(*) filter (where reason = 'hard_bounce') as hard_bounces,
       count(*) filter (where reason = 'complaint') as complaints
-    from (
-      select account_id, ${attempted} as attempted, null as reason
-      from updated where ${isChannelSql('channel', ({ hasRates }) => hasRates)} and not test${suppressions ? suppressedSql : ''}
+    from (${outcomes}
     ) o ${after === undefined ? '' : `where (select count(*) from ${after}) >= 0`} group by account_id
   ), outcomes_counted as (
     insert into account_outcomes as o (account_id, hour, attempted, hard_bounces, complaints)
@@ -127,4 +119,30 @@ export function countOutcomesSql({
     on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
       hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
   )`;
+
+/** SQL: an insert that counts emails that were just sent. @param accounts SQL: the account of each, null if it is a test */
+export const countSentByHourSql = (accounts: string): string => `
+    insert into account_outcomes as o (account_id, hour, attempted, hard_bounces, complaints)
+    select account_id, date_trunc('hour', now(), 'UTC'), count(*), 0, 0
+    from unnest(${accounts}) as u (account_id) where account_id is not null group by 1 order by 1
+    on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted`;
+
+/** SQL: whether the channel of a message counts in the rates of its account. @param channel SQL: a column */
+export const hasRatesSql = (channel: string): string => isChannelSql(channel, ({ hasRates }) => hasRates);
+
+/**
+ * SQL: counts the usage of the accounts of the messages in `updated`, and the outcomes of emails by account and hour.
+ * Hard bounces and complaints are counted by address, from `newly_suppressed` (see `suppressionCtes`): otherwise one
+ * recipient with many messages could pause the account.
+ */
+export function countOutcomesSql({
+  sentNow,
+  attempted,
+  after,
+  suppressions = true,
+}: CountedOutcomes): string {
+  const outcomes = `
+      select account_id, ${attempted} as attempted, null as reason
+      from updated where ${hasRatesSql('channel')} and not test${suppressions ? suppressedSql : ''}`;
+  return `${countUsageSql('updated', sentNow)}${countByHourSql(outcomes, after)}`;
 }

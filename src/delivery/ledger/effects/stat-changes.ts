@@ -49,3 +49,14 @@ export const countStatsSql = (changed: string, isNew: Partial<Record<StatName, s
     where f.is_new and not u.test group by 1, 2, 3, 4, 5, 6
   )`;
 };
+
+/**
+ * SQL: an insert that counts transactional emails that were just sent, none of which `features/stats/older-messages.ts`
+ * will count.
+ * @param accounts SQL: the account of each, null if it is a test
+ * @param brands SQL: the brand of each
+ */
+export const countSentStatsSql = (accounts: string, brands: string): string => `
+    insert into stat_changes (brand_id, slot, source, channel, name, message_id, count)
+    select brand_id, ${slotSql('now()')}, 'api', 'email', 'sent', null, count(*)
+    from unnest(${accounts}, ${brands}) as u (account_id, brand_id) where account_id is not null group by 1`;

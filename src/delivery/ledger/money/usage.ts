@@ -38,6 +38,12 @@ export const countUsageSql = (changed: string, sentNow: string): string => `, us
     where charge <> 0 or sent_now group by account_id, month
   )`;
 
+/** SQL: an insert that counts emails that were just sent. @param accounts SQL: the account of each, null if it is a test */
+export const countSentUsageSql = (accounts: string): string => `
+    insert into usage_changes (account_id, month, email_used, sms_used, email_sent, sms_sent)
+    select account_id, ${monthSql('now()')}, count(*), 0, count(*), 0
+    from unnest(${accounts}) as u (account_id) where account_id is not null group by 1`;
+
 /** Maximum number of changes that one statement folds. */
 const FOLDED_AT_ONCE = 20_000;
 

@@ -1,17 +1,16 @@
 /** Records the outcomes of batches of messages. */
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { type EventPublisher, type QueuedWork, toEventRow } from '../../../platform/events/publish.ts';
 import { recipientKey } from '../../terms/channels/recipient.ts';
 import { emailEventsOf } from '../../terms/events.ts';
-import { limits, type Limits } from '../limits/authority.ts';
 import { messageClasses } from '../../terms/message.ts';
-import { isPaidBySegment } from '../../terms/units.ts';
+import { isPaidByMessage, isPaidBySegment } from '../../terms/units.ts';
 import type { BlockClaim } from '../ownership/claims.ts';
 import type { OutcomeRecord } from './outcomes.ts';
-import { createPlainRecording } from './record-plain.ts';
 import { divideSent, recordSent } from './record-sent.ts';
-import { type RecordingParts, type RecordShapeName, recordStatement, takesBlocks } from './record-sql.ts';
+import { type RecordingParts, recordStatement } from './record-function.ts';
 
 /** A batch with the outcomes of all its messages. */
 export interface BatchRecord {
@@ -23,46 +22,23 @@ export interface BatchRecord {
   block?: BlockClaim;
 }
 
-/**
- * One row of the statement's input. Fields that are null, as most are, are left out: the statement parses each of them
- * several times.
- */
-function inputRow(outcome: OutcomeRecord, owner: number, block: BlockClaim | undefined) {
-  const {
-    message,
-    providerMessageId,
-    failure,
-    bounce,
-    suppress,
-    giveBack: _,
-    hasContacts: __,
-    priced: ___,
-    unattempted: ____,
-    keep,
-    versionId,
-    ...rest
-  } = outcome;
-  const { accountId, channel } = message;
-  return {
-    ...rest,
-    owner,
-    ...(providerMessageId === null ? {} : { providerMessageId }),
-    ...(keep === null ? {} : { keep }),
-    ...(failure ? { failure } : {}),
-    ...(bounce ? { bounce } : {}),
-    ...(block ? { campaignId: block.campaignId, block: block.n } : {}),
-    ...(versionId === null ? {} : { versionId }),
-    ...(suppress ? { suppress, accountId, channel, addressKey: recipientKey(channel, message.to) } : {}),
-  };
+/** An outcome and the batch that it is part of. */
+interface OwnedOutcome {
+  owner: number;
+  outcome: OutcomeRecord;
+  block: BlockClaim | undefined;
 }
 
-function idsOf(outcomes: readonly OutcomeRecord[], matches: (outcome: OutcomeRecord) => boolean): number[] {
-  return outcomes.filter(matches).map(({ messageId }) => messageId);
-}
+/** How long the events of a brand are published with the record after a consumer wanted one. */
+const WANTED_MS = 600_000;
+const MAX_REMEMBERED = 10_000;
+
+/** The SQLSTATE of the function if a message that should be plain already has another outcome. */
+const NOT_PLAIN = 'CL020';
 
 /**
  * Whether an outcome may change the message's reservation. Most outcomes do not: a sent message keeps its charge, so
- * the shorter statement can remove its queue row.
+ * its queue row can be removed at once.
  */
 function changesCharge({ priced, status, queue, giveBack, keep, message }: OutcomeRecord): boolean {
   if (!priced) return false;
@@ -70,21 +46,50 @@ function changesCharge({ priced, status, queue, giveBack, keep, message }: Outco
   return !(isSent && keep === null && message.class === messageClasses.transactional);
 }
 
-function shapeFor(outcomes: readonly OutcomeRecord[]): RecordShapeName {
-  const ofCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
-  const ofFlows = outcomes.some(({ message }) => message.class === messageClasses.flow);
-  if (outcomes.some(changesCharge)) {
-    return ofFlows || ofCampaigns ? 'record_priced_outcomes_of_flows_and_blocks' : 'record_priced_outcomes';
-  }
-  if (ofFlows) return ofCampaigns ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_of_flows';
-  if (ofCampaigns) {
-    const ofTexts = outcomes.some(({ message }) => isPaidBySegment(message.channel));
-    return ofTexts ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_in_blocks';
-  }
-  return outcomes.some(({ hasContacts }) => hasContacts) ? 'record_outcomes_of_contacts' : 'record_outcomes';
+/** Whether a provider accepted an email that nothing else has to be said about, and that has a queue row. */
+const isPlain = ({ outcome, block }: OwnedOutcome) =>
+  outcome.status === 'sent' &&
+  outcome.queue === 'delete' &&
+  !block &&
+  outcome.message.class === messageClasses.transactional &&
+  isPaidByMessage(outcome.message.channel) &&
+  !changesCharge(outcome) &&
+  !outcome.giveBack &&
+  !outcome.suppress &&
+  outcome.failure === null &&
+  outcome.bounce === null &&
+  outcome.keep === null &&
+  outcome.versionId === null;
+
+/**
+ * What the function has to know about an outcome that is not plain. Fields that are null, as most are, are left out: it
+ * parses each of them several times.
+ */
+function inputRow({ owner, outcome, block }: OwnedOutcome) {
+  const { message, status, queue, failure, bounce, suppress, keep, versionId, segments, bytes, losses } =
+    outcome;
+  const { accountId, channel } = message;
+  return {
+    // A message that was sent has one event, and one that was delivered has two.
+    ...(status === 'sent' || status === 'delivered' ? {} : { events: outcome.events }),
+    ...(queue === 'delete' ? {} : { queue, owner, epoch: outcome.epoch, delaySeconds: outcome.delaySeconds }),
+    ...(failure ? { failure } : {}),
+    ...(bounce ? { bounce } : {}),
+    ...(changesCharge(outcome) ? { charge: true } : {}),
+    ...(outcome.giveBack ? { giveBack: true } : {}),
+    ...(keep === null ? {} : { keep }),
+    ...(message.class === messageClasses.flow ? { flow: true } : {}),
+    ...(isPaidBySegment(channel) ? { text: true } : {}),
+    ...(segments === undefined ? {} : { segments }),
+    ...(versionId === null ? {} : { versionId }),
+    ...(block ? { campaignId: block.campaignId, block: block.n } : {}),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(losses === undefined ? {} : { losses }),
+    ...(suppress ? { suppress, accountId, channel, addressKey: recipientKey(channel, message.to) } : {}),
+  };
 }
 
-/** A batch of a block, as a row of the statement's input. Sent messages have used their places; retries keep theirs. */
+/** A batch of a block, as a row of the input. Sent messages have used their places; retries keep theirs. */
 function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   if (!block) return [];
   const used = outcomes.filter(
@@ -118,41 +123,89 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   ];
 }
 
-/** @returns the value of the publication's `counts` */
-async function recordBatches(
-  client: Queryable,
-  parts: RecordingParts,
-  batches: readonly BatchRecord[],
-): Promise<number[]> {
+/** The events of the outcomes, as the statement publishes them. */
+function eventsOf(owned: readonly OwnedOutcome[]) {
   const occurredAt = new Date();
-  const intents = batches.filter((batch) => batch.seq !== null);
-  // All statements lock messages in this order, as two senders may have outcomes of the same messages.
+  return owned
+    .flatMap(({ outcome }) =>
+      emailEventsOf(outcome, occurredAt).map((event) => ({ event, message_id: outcome.messageId })),
+    )
+    .map(({ event, message_id }, n) => ({ message_id, ...toEventRow(event, n) }));
+}
+
+/** Batches as the statement takes them. */
+interface Recording {
+  batches: readonly BatchRecord[];
+  /** Their outcomes. All statements lock messages in this order, as two senders may have outcomes of the same messages. */
+  owned: readonly OwnedOutcome[];
+  /** Whether all are plain, of one provider and of first attempts, so that the function runs its short part. */
+  arePlain: boolean;
+  brands: readonly number[];
+}
+
+function recordingOf(batches: readonly BatchRecord[]): Recording {
   const owned = batches
     .flatMap(({ owner, outcomes, block }) => outcomes.map((outcome) => ({ owner, outcome, block })))
     .sort((one, other) => one.outcome.messageId - other.outcome.messageId);
-  let published = 0;
-  const input = owned.map(({ owner, outcome, block }) => {
-    const events = emailEventsOf(outcome, occurredAt).map((event) => toEventRow(event, published++));
-    return events.length === 0
-      ? inputRow(outcome, owner, block)
-      : { ...inputRow(outcome, owner, block), published: events };
-  });
+  const brands = [...new Set(owned.map(({ outcome }) => outcome.message.brandId))];
+  const provider = owned[0]?.outcome.provider ?? null;
+  const arePlain = owned.every(
+    (each) => isPlain(each) && each.outcome.attempt === 1 && each.outcome.provider === provider,
+  );
+  return { batches, owned, arePlain, brands };
+}
+
+interface Recorded {
+  /** The value of the publication's `counts`. */
+  counts?: number[];
+  /** The brands whose events a consumer wants. */
+  wanted?: number[];
+}
+
+/** @returns null if nothing was recorded, because a consumer wants the events and `publishes` is false */
+async function recordOnce(
+  client: Queryable,
+  parts: RecordingParts,
+  { batches, owned, arePlain, brands }: Recording,
+  publishes: boolean,
+): Promise<Recorded | null> {
+  const intents = batches.filter((batch) => batch.seq !== null);
+  const blocks = batches.flatMap(blockRow);
   const outcomes = owned.map(({ outcome }) => outcome);
-  const queued = owned.flatMap(({ outcome, block }) => (block ? [] : [outcome]));
-  const shape = shapeFor(outcomes);
-  const { rows } = await client.query<{ counts: number[] }>({
-    ...recordStatement.prepared(shape, parts),
+  const { rows } = await client.query<Recorded>({
+    ...recordStatement.prepared(publishes ? 'record_and_publish_batches' : 'record_batches', parts),
     values: [
-      JSON.stringify(input),
-      intents.map((batch) => batch.owner),
-      intents.map((batch) => batch.seq),
-      idsOf(queued, ({ queue }) => queue === 'delete'),
-      idsOf(queued, ({ giveBack }) => giveBack),
-      idsOf(queued, ({ queue }) => queue !== 'delete'),
-      ...(takesBlocks(shape) ? [JSON.stringify(batches.flatMap(blockRow))] : []),
+      intents.map(({ owner }) => owner),
+      intents.map(({ seq }) => seq),
+      outcomes.map(({ messageId }) => messageId),
+      arePlain ? null : outcomes.map(({ attempt }) => attempt),
+      arePlain ? null : outcomes.map(({ status }) => status),
+      (arePlain ? outcomes.slice(0, 1) : outcomes).map(({ provider }) => provider),
+      outcomes.map(({ providerMessageId }) => providerMessageId),
+      outcomes.map(({ response }) => response),
+      outcomes.some(({ hasContacts }) => hasContacts),
+      arePlain ? null : owned.map((each) => (isPlain(each) ? null : JSON.stringify(inputRow(each)))),
+      blocks.length === 0 ? null : JSON.stringify(blocks),
+      JSON.stringify(publishes ? eventsOf(owned) : brands),
     ],
   });
-  return rows[0]?.counts ?? [];
+  return rows[0] ?? null;
+}
+
+/** Divides batches so that each message is once in a division: the second outcome of a message comes later. */
+function withoutRepeats(batches: readonly BatchRecord[]): BatchRecord[][] {
+  const divisions: { ids: Set<number>; batches: BatchRecord[] }[] = [];
+  for (const batch of batches) {
+    const ids = batch.outcomes.map(({ messageId }) => messageId);
+    let division = divisions.at(-1);
+    if (!division || ids.some((id) => division?.ids.has(id))) {
+      division = { ids: new Set(), batches: [] };
+      divisions.push(division);
+    }
+    for (const id of ids) division.ids.add(id);
+    division.batches.push(batch);
+  }
+  return divisions.map((division) => division.batches);
 }
 
 export interface BatchRecordingDeps {
@@ -164,20 +217,43 @@ export interface BatchRecordingDeps {
 export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedWork>;
 
 /**
- * Records batches, in one statement for each kind of batch (plain messages, blocks in which all was sent, others):
- * attempts, message states, events and the work that they queue, suppressions, counters, and the end of the intents.
+ * Records batches, in one statement for those of blocks in which all was sent, and one for all others: attempts,
+ * message states, events and the work that they queue, suppressions, counters, and the end of the intents.
+ * @param functionName the function that records them; by default that of the product
  */
 export function createBatchRecording(
   { pool, events }: BatchRecordingDeps,
-  table: Limits = limits,
+  functionName?: string,
 ): RecordBatches {
   const { publication } = events;
-  const parts = { publication, limits: table };
-  const recordPlain = createPlainRecording(pool, parts);
+  const parts = { publication, ...(functionName === undefined ? {} : { functionName }) };
+  const wanted = new LRUCache<number, true>({ max: MAX_REMEMBERED, ttl: WANTED_MS });
+
+  async function recordAs(recording: Recording): Promise<Recorded | null> {
+    // Most messages are plain and of brands whose events no consumer wants.
+    const publishes = !recording.arePlain || recording.brands.some((brand) => wanted.has(brand));
+    return (
+      (await recordOnce(pool, parts, recording, publishes)) ??
+      (await recordOnce(pool, parts, recording, true))
+    );
+  }
+
+  async function recordOthers(batches: readonly BatchRecord[]): Promise<number[]> {
+    const recording = recordingOf(batches);
+    const recorded = await recordAs(recording).catch((error: { code?: string }) => {
+      if (error.code !== NOT_PLAIN || !recording.arePlain) throw error;
+      return recordAs({ ...recording, arePlain: false });
+    });
+    for (const brand of recorded?.wanted ?? []) wanted.set(brand, true);
+    return recorded?.counts ?? [];
+  }
+
   return async (batches) => {
     const { sent, others } = divideSent(batches);
     for (const group of sent) await recordSent(pool, group);
-    if (others.length === 0) return new Map();
-    return (await recordPlain(others)) ?? publication.queuedWork(await recordBatches(pool, parts, others));
+    const counts: number[][] = [];
+    for (const division of withoutRepeats(others)) counts.push(await recordOthers(division));
+    const [first = []] = counts;
+    return publication.queuedWork(first.map((_, n) => counts.reduce((sum, each) => sum + (each[n] ?? 0), 0)));
   };
 }

@@ -7,13 +7,13 @@ import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import { claimFunction } from '../../../../src/delivery/ledger/claim/claim.ts';
 import { outcomeRecord } from '../../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
+import { recordOutcomes } from '../../../../src/delivery/ledger/record/record-function.ts';
 import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
 import { createFunctions } from '../../../../src/platform/db/sql/install.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
-import { ignoreStatements } from '../../../support/runner/sent-statements.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
 
 /** Limits as later features will declare them: one file and one line of the table each. */
@@ -74,11 +74,9 @@ const silence = {
   claim: { effect: 'hold', until: `a.created_at + interval '9 hours'` },
 } as const satisfies Limit;
 
-// The limits of this file add to what records outcomes.
-ignoreStatements('record_outcomes_5');
-
 const table = [...limits, silence, quietHours, senderShare, wallet];
 const claimOfTable = claimFunction.filled(table);
+const recording = recordOutcomes.filled(table);
 
 let test: TestDatabase;
 let database: Database;
@@ -88,7 +86,7 @@ beforeAll(async () => {
   test = await createTestDatabase();
   database = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true });
   await insertSender(database, OWNER);
-  await createFunctions(database.pool, [claimOfTable]);
+  await createFunctions(database.pool, [claimOfTable, recording]);
 });
 afterAll(async () => {
   await database.close();
@@ -189,7 +187,7 @@ it('uses up reservations of sent messages, and returns those of refused ones', a
   const outcomes = messages.map((message, n) => outcomeRecord(message, 'smtp', n === 0 ? refused : accepted));
   await createBatchRecording(
     { pool: database.pool, events: testEvents },
-    table,
+    recording.name,
   )([{ owner: OWNER, seq: 1, outcomes }]);
   const { rows } = await database.pool.query(
     `select monthly_email_allowance as returned, used as charged

@@ -1,10 +1,8 @@
 // The short record of plain messages has the same effects as the general one.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchRecord } from '../../../../src/delivery/ledger/record/record.ts';
-import { createPlainRecording } from '../../../../src/delivery/ledger/record/record-plain.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { insertContacts } from '../../../support/contacts.ts';
-import { testEvents } from '../../../support/events.ts';
 import { countUnlockedRows } from '../../../support/lock-order.ts';
 import { PlainRecords } from '../../../support/plain-records.ts';
 
@@ -36,7 +34,8 @@ describe('plain messages that were accepted', () => {
     '%s are recorded with the same effects as by the general record',
     async (_name, contacts, events) => {
       await stage.openAccount({ contacts, events });
-      const queued = await createPlainRecording(stage.pool, testEvents)(await handOverTwo());
+      const { isShort, queued } = await stage.recordAndWatch(stage.pool, await handOverTwo());
+      expect(isShort).toBe(true);
       const short = await stage.effects();
       expect(short.messages).toHaveLength(5);
       expect(short.stats).toEqual({ sent: 4 });
