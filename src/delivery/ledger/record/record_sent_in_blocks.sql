@@ -1,15 +1,13 @@
--- Prepared as record_sent_in_blocks_3
--- Written by npm run sql: see docs/statements.md.
+-- Records batches of blocks of which every message was sent. It has the effects of record_outcomes on such messages, and
+-- recording them twice changes nothing. It is one statement because every part of it has something to do.
 --
--- Records batches of blocks of which every message was sent at the first attempt.
--- Defined in src/delivery/ledger/record/record-sent.ts, sent by recordSent().
---
+-- sent by: recordSent
 -- $1 bigint[]: the processes whose intents end
 -- $2 bigint[]: and the numbers of these intents
 -- $3 bigint[]: the campaign of each batch
--- $4 integer[]: the number of its block
--- $5 integer[]: the number of its messages
--- $6 bigint[]: the messages
+-- $4 int[]: the number of its block
+-- $5 int[]: the number of its messages
+-- $6 bigint[]: the messages, in ascending order
 -- $7 smallint[]: their attempts
 -- $8 text[]: the response of the provider to each
 -- $9 text[]: the id that the provider gave each, or empty
@@ -17,7 +15,8 @@
 -- $11 bigint: the version of the content
 -- $12 bigint[]: the first message of each batch
 -- $13 bigint[]: the last message of each batch
-
+-- locks: messages by id, contacts by id, contact_channel_counts by contact, account_outcomes by account, campaign_blocks
+--   by campaign and number, handovers
 with batches as materialized (
   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $12::bigint[], $13::bigint[])
     as b (owner, seq, campaign_id, n, used, first_id, last_id)
@@ -35,10 +34,13 @@ with batches as materialized (
     response = case when m.sent_attempt is null then i.response else m.response end,
     failure = null, hold = null, updated_at = now(), content_version_id = coalesce($11, m.content_version_id)
   from input i
-  where m.id = i.id and m.status in ('queued', 'held', 'failed', 'unknown') and m.sent_at is null
+  where m.id = i.id and m.sent_at is null and m.status in (
+    -- <states_before>
+    'queued', 'held', 'failed', 'unknown'
+    -- </states_before>
+    )
   returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.class, m.contact_id, m.sent_at, m.sent_attempt,
-    m.test,
-    m.updated_at, m.segments, m.unknown_at, m.unsent_at
+    m.test, m.updated_at, m.segments, m.unknown_at, m.unsent_at
 ), events as (
   -- The row of a message shows that this attempt was accepted, unless another outcome came first.
   insert into message_events (message_id, attempt, type, data)
@@ -46,7 +48,9 @@ with batches as materialized (
   from input i where (i.id, i.attempt) not in (select id, sent_attempt from updated)
     and not exists (select 1 from messages m where m.id = i.id and m.sent_attempt = i.attempt)
   on conflict do nothing
-), changed_blocks as materialized (
+)
+-- <changed_blocks>
+, changed_blocks as materialized (
   select locked.* from (select distinct campaign_id, n from (select campaign_id, n from batches
       union all
       select o.campaign_id, o.n from (select campaign_id, id from updated where exists (
@@ -93,7 +97,10 @@ with batches as materialized (
     price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
   from changed_blocks c left join block_charges p using (campaign_id, n)
   where b.campaign_id = c.campaign_id and b.n = c.n
-), contacted as materialized (
+)
+-- </changed_blocks>
+-- <contacts>
+, contacted as materialized (
   select u.id as message_id, u.brand_id, u.contact_id, u.channel, u.sent_at, true as sent_now,
     false as failed_now
   from updated u where u.contact_id is not null and not u.test
@@ -112,7 +119,10 @@ with batches as materialized (
   on conflict (contact_id, channel) do update set
     sent_count = c.sent_count + excluded.sent_count, fail_count = c.fail_count + excluded.fail_count
   returning 1
-), usage_counted as (
+)
+-- </contacts>
+-- <outcomes>
+, usage_counted as (
   insert into usage_changes (account_id, month, email_used, sms_used, email_sent, sms_sent)
   select account_id, month, coalesce(sum(charge) filter (where email), 0),
     coalesce(sum(charge * units) filter (where not email), 0), count(*) filter (where email and sent_now),
@@ -140,7 +150,10 @@ with batches as materialized (
   where attempted + hard_bounces + complaints > 0 order by account_id
   on conflict (account_id, hour) do update set attempted = o.attempted + excluded.attempted,
     hard_bounces = o.hard_bounces + excluded.hard_bounces, complaints = o.complaints + excluded.complaints
-), stats_counted as (
+)
+-- </outcomes>
+-- <stats>
+, stats_counted as (
   insert into stat_changes (brand_id, slot, source, channel, name, message_id, count)
   select u.brand_id, date_bin('15 minutes', f.at, '2000-01-01 00:00+00'::timestamptz), case u.class
     when 2 then 'campaign' when 1 then 'flow' else 'api' end, u.channel, f.name,
@@ -149,4 +162,5 @@ with batches as materialized (
   from updated u cross join lateral (values ('sent', u.sent_at, true)) as f (name, at, is_new)
   where f.is_new and not u.test group by 1, 2, 3, 4, 5, 6
 )
+-- </stats>
 select count(*) from updated
