@@ -60,8 +60,15 @@ const segmentsSql = `coalesce((b.price_list -> i.id::text ->> 1)::smallint, (
 
 const withoutMoney = (table: Limits): Limits => table.filter(({ refusal }) => !refusal);
 
+/** Whether a limit uses up what sent messages have reserved. Without one, most queue rows can be removed at once. */
+const usesUp = (table: Limits): boolean => captureCtes('removed', table).length > 0;
+
 /** What `record_outcomes.sql` takes from the tables of limits, channels and states, and from the effects. */
 const regions = {
+  plain_rows: (table: Limits) =>
+    usesUp(table)
+      ? `with started as (select) ${leaveQueueSql('ids', `'{}'`, table)} select true into is_done;`
+      : 'delete from send_queue where message_id = any(ids);',
   contact_of_email: () => contactOfEmailSql,
   sent_usage: () => `${countSentUsageSql('of_accounts')};`,
   sent_stats: () => `${countSentStatsSql('of_accounts', 'brands')};`,
@@ -69,8 +76,7 @@ const regions = {
   contacts_sent_to: () => countSentContactsSql('changed', 'brands', 'contacts_of'),
   sent_outcomes: () => `${countSentByHourSql('of_accounts')};`,
   reserved_segments: () => reservedSegmentsSql,
-  // Without a limit that uses up what left, most queue rows can be removed at once.
-  captured: (table: Limits) => (captureCtes('removed', table).length > 0 ? 'settles := true;' : ''),
+  captured: (table: Limits) => (usesUp(table) ? 'settles := true;' : ''),
   contact: () => contactOfMessageSql,
   transitions: () => transitionsSql,
   usage: () => countUsageSql('updated', 'm.first_sent'),
@@ -110,9 +116,11 @@ const regions = {
   account_outcomes: () => countByHourSql('select * from outcomes'),
 };
 
+const table: Limits = limits;
+
 /** Everything that follows from the outcomes of batches, but for their events. */
 export const recordOutcomes = defineFunction(import.meta.url, './record_outcomes.sql', {
-  table: limits,
+  table,
   regions,
 });
 

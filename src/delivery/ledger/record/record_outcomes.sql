@@ -102,7 +102,9 @@ begin
       raise exception 'a message has another outcome' using errcode = 'CL020';
     end if;
     delete from handovers h using unnest(owners, seqs) as e (owner, seq) where h.owner = e.owner and h.seq = e.seq;
+    -- <plain_rows>
     delete from send_queue where message_id = any(ids);
+    -- </plain_rows>
     -- <sent_usage>
     insert into usage_changes (account_id, month, email_used, sms_used, email_sent, sms_sent)
     select account_id, date_trunc('month', now() at time zone 'utc')::date, count(*), 0, count(*), 0

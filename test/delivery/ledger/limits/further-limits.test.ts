@@ -196,3 +196,28 @@ it('uses up reservations of sent messages, and returns those of refused ones', a
   );
   expect(rows).toEqual([{ returned: 1, charged: 2 }]);
 });
+
+it('uses up reservations of plain messages, which one provider accepted at the first attempt', async () => {
+  await queueEmails(database, account, 2);
+  const messages = await intendBatch(database.pool, {
+    owner: OWNER,
+    seq: 2,
+    provider: 'smtp',
+    claims: await claim(2),
+  });
+  const accepted = {
+    kind: 'accepted',
+    providerMessageId: null,
+    response: '250 ok',
+    delivered: false,
+  } as const;
+  const outcomes = messages.map((message) => outcomeRecord(message, 'smtp', accepted));
+  await createBatchRecording(
+    { pool: database.pool, events: testEvents },
+    recording.name,
+  )([{ owner: OWNER, seq: 2, outcomes }]);
+  const { rows } = await database.pool.query('select used from sandbox_usage where account_id = $1', [
+    account.accountId,
+  ]);
+  expect(rows).toEqual([{ used: 2 }]);
+});

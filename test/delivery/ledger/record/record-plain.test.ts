@@ -131,6 +131,16 @@ describe('plain messages that were accepted', () => {
     expect(unlocked).toEqual([4, 1]);
   });
 
+  it('are recorded once, although two batches have them', async () => {
+    const batch = await stage.handOver(2);
+    await stage.record(batch, { ...batch, outcomes: batch.outcomes.slice(1) });
+    expect(await stage.effects()).toMatchObject({
+      outcomes: [{ attempted: 2 }],
+      queue: [],
+      intents: [],
+    });
+  });
+
   it('are recorded once, although the reply to the first commit was lost', async () => {
     const batch = await stage.handOver(2);
     await stage.record(batch);
