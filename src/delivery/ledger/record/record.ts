@@ -61,31 +61,38 @@ const isPlain = ({ outcome, block }: OwnedOutcome) =>
   outcome.keep === null &&
   outcome.versionId === null;
 
+/** The parts of the function that the outcome needs. */
+function neededParts(outcome: OutcomeRecord) {
+  const { message, giveBack, suppress } = outcome;
+  const { accountId, channel } = message;
+  return {
+    ...(changesCharge(outcome) ? { charge: true } : {}),
+    ...(giveBack ? { giveBack } : {}),
+    ...(message.class === messageClasses.flow ? { flow: true } : {}),
+    ...(isPaidBySegment(channel) ? { text: true } : {}),
+    ...(suppress ? { suppress, accountId, channel, addressKey: recipientKey(channel, message.to) } : {}),
+  };
+}
+
 /**
  * What the function has to know about an outcome that is not plain. Fields that are null, as most are, are left out: it
  * parses each of them several times.
  */
 function inputRow({ owner, outcome, block }: OwnedOutcome) {
-  const { message, status, queue, failure, bounce, suppress, keep, versionId, segments, bytes, losses } =
-    outcome;
-  const { accountId, channel } = message;
+  const { status, queue, epoch, delaySeconds, failure, bounce, keep, versionId } = outcome;
+  const { segments, bytes, losses } = outcome;
   return {
     // A message that was sent has one event, and one that was delivered has two.
     ...(status === 'sent' || status === 'delivered' ? {} : { events: outcome.events }),
-    ...(queue === 'delete' ? {} : { queue, owner, epoch: outcome.epoch, delaySeconds: outcome.delaySeconds }),
+    ...(queue === 'delete' ? {} : { queue, owner, epoch, delaySeconds }),
     ...(failure ? { failure } : {}),
     ...(bounce ? { bounce } : {}),
-    ...(changesCharge(outcome) ? { charge: true } : {}),
-    ...(outcome.giveBack ? { giveBack: true } : {}),
     ...(keep === null ? {} : { keep }),
-    ...(message.class === messageClasses.flow ? { flow: true } : {}),
-    ...(isPaidBySegment(channel) ? { text: true } : {}),
-    ...(segments === undefined ? {} : { segments }),
     ...(versionId === null ? {} : { versionId }),
     ...(block ? { campaignId: block.campaignId, block: block.n } : {}),
-    ...(bytes === undefined ? {} : { bytes }),
-    ...(losses === undefined ? {} : { losses }),
-    ...(suppress ? { suppress, accountId, channel, addressKey: recipientKey(channel, message.to) } : {}),
+    ...neededParts(outcome),
+    // JSON has no undefined values.
+    ...{ segments, bytes, losses },
   };
 }
 

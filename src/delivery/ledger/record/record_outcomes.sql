@@ -32,10 +32,11 @@ create function record_outcomes(
   out silent bigint[], out sent_before bigint[])
 language plpgsql as $$
 declare
-  -- Outcomes by what they need.
+  -- Messages that leave the queue, that stay in it, and that return what they have reserved.
   leaving bigint[];
   staying bigint[];
   given_back bigint[];
+  -- The parts that the messages need.
   gives_back boolean;
   settles boolean;
   tells boolean;
@@ -45,7 +46,7 @@ declare
   enqueues boolean;
   -- Messages of flows, and texts, as they were.
   before messages[];
-  -- What the update has changed.
+  -- What the update has changed; of these, the messages whose rows show the outcome.
   changed bigint[];
   shown bigint[];
   tests bigint[];
@@ -57,6 +58,7 @@ declare
   soft_channels text[];
   soft_providers text[];
   soft_diagnostics text[];
+  -- Messages that count for their contacts, or all messages in the short part.
   counted bigint[];
   brands bigint[];
   contacts_of bigint[];
@@ -72,6 +74,7 @@ declare
   suppressed_accounts bigint[];
   suppressed_reasons text[];
 begin
+  -- The short part. Its effects are those of the parts below, for emails that were just sent.
   if others is null then
     if exists (select from older_stats where reached_id < ids[cardinality(ids)] and last_id >= ids[1]) then
       raise exception 'a message will be counted by older figures' using errcode = 'CL020';
@@ -144,6 +147,7 @@ begin
     return;
   end if;
 
+  -- Which parts the messages need.
   select coalesce(array_agg(id) filter (where queue = 'delete' and not o ? 'block'), '{}'),
     array_agg(id) filter (where queue in ('retry', 'postpone', 'release')),
     coalesce(array_agg(id) filter (where o ? 'giveBack' and not o ? 'block'), '{}'),
@@ -175,6 +179,7 @@ begin
         else o end
       from unnest(ids, statuses, others) with ordinality as i (id, status, o, n) order by n);
   end if;
+  -- If a limit uses up what sent messages have reserved, all queue rows take the part that asks the limits.
   -- <captured>
   -- </captured>
 
@@ -284,11 +289,11 @@ begin
       channel = 'email'
       -- </has_rates>
       )
-  into changed, shown, tests, sent_before, cleared, of_campaigns, bounced_softly, soft_accounts,
-    soft_keys, soft_channels, soft_providers, soft_diagnostics, counted, brands, contacts_of, channels,
-    were_sent, of_accounts
+  into changed, shown, tests, sent_before, cleared, of_campaigns, bounced_softly, soft_accounts, soft_keys, soft_channels,
+    soft_providers, soft_diagnostics, counted, brands, contacts_of, channels, were_sent, of_accounts
   from (
-    select *, status = 'bounced' and bounce ->> 'type' = 'soft' as is_soft, contact_id is not null and not test and (first_sent or status in ('bounced', 'failed')) as counts_for_contact
+    select *, status = 'bounced' and bounce ->> 'type' = 'soft' as is_soft,
+      contact_id is not null and not test and (first_sent or status in ('bounced', 'failed')) as counts_for_contact
     from updated) u;
 
   silent := tests;
