@@ -5,11 +5,13 @@
 import { paidByMessageSql, paidBySegmentSql } from '../../terms/units.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { defineStatement, type PreparedStatement } from '../../../platform/db/statements.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
+import type { Regions } from '../../../platform/db/sql/regions.ts';
+import type { PreparedStatement } from '../../../platform/db/statements.ts';
 import { backlogName, BLOCKS_CLASS } from '../../terms/backlog.ts';
 import { leaveQueueSql } from '../effects/leave-queue.ts';
 import { isIntendedSql } from '../ownership/open-intents.ts';
-import { giveBackCtes, limits } from '../limits/authority.ts';
+import { giveBackCtes, limits, type Limits } from '../limits/authority.ts';
 import { furtherCtes } from '../../terms/sql-parts.ts';
 import { returnSandboxCtes } from '../limits/block-limits.ts';
 import { type Channel, messageClasses } from '../../terms/message.ts';
@@ -170,8 +172,6 @@ export interface CanceledPage {
   done: boolean;
 }
 
-const CANCELED = `jsonb_build_object('code', 'canceled', 'message', 'the campaign was canceled')`;
-
 /**
  * SQL: whether an attempt at the message `m` has no known outcome. The message may have been sent, even if it waits for
  * another attempt.
@@ -179,61 +179,37 @@ const CANCELED = `jsonb_build_object('code', 'canceled', 'message', 'the campaig
 export const isUncertainSql = `exists (
       select 1 from message_events e where e.message_id = m.id and e.type = 'unknown')`;
 
-const cancelRetriesSql = `
-  with page as materialized (
-    select q.message_id from send_queue q where q.campaign_id = $1 order by q.message_id limit $2
-  ), locked as materialized (
-    select m.id, m.status, m.status = 'unknown' or ${isUncertainSql} as uncertain
-    from messages m where m.id = any(array(select message_id from page)) and not ${isIntendedSql}
-    order by m.id for no key update
-  ), updated as (
-    update messages m set status = case when l.uncertain then 'unknown' else 'canceled' end, hold = null,
-      updated_at = now(), failure = case when l.uncertain then null else ${CANCELED} end
-    from locked l where m.id = l.id and l.status in ('queued', 'held')
-    returning m.id, m.campaign_id
-  )${leaveQueueSql(
-    'array(select id from locked)',
-    `array(select id from locked where status in ('queued', 'held') and not uncertain)`,
-    limits,
-    { unknown: 'array(select id from locked where uncertain)' },
-  )}${markForRecountSql('select campaign_id, id from updated')}
-  select count(*)::int as count from updated`;
+export const cancelRetries = defineSql(import.meta.url, './cancel_retries.sql', {
+  table: limits,
+  regions: {
+    intended: () => isIntendedSql,
+    leave_queue: (table) =>
+      leaveQueueSql(
+        'array(select id from locked)',
+        `array(select id from locked where status in ('queued', 'held') and not uncertain)`,
+        table,
+        { unknown: 'array(select id from locked where uncertain)' },
+      ),
+    marked_blocks: () => markForRecountSql('select campaign_id, id from updated'),
+  },
+});
 
-/** Maximum number of blocks per page of a cancellation. Blocks of a throttled campaign are small. */
-const MAX_PAGE_BLOCKS = 1_000;
-
-const cancelBlocksSql = `
-  with first as materialized (
-    select n, first_id, last_id, size from campaign_blocks b
-    where campaign_id = $1 and closed_at is null and exists (
-      select 1 from messages m
-      where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
-        and not ${isIntendedSql})
-    order by n limit ${MAX_PAGE_BLOCKS}
-  ), blocks as materialized (
-    select n, first_id, last_id from (
-      select n, first_id, last_id, sum(size) over (order by n) - size as before from first) f
-    where before < $2
-  ), locked as materialized (
-    select m.id from messages m join blocks b on m.id between b.first_id and b.last_id
-    where m.campaign_id = $1 and m.status in ('queued', 'held') and not ${isIntendedSql}
-    order by m.id for no key update of m
-  ), updated as (
-    update messages m set status = 'canceled', hold = null, updated_at = now(), failure = ${CANCELED}
-    from locked l where m.id = l.id returning m.id
-  )
-  select (select count(*)::int from updated) as count, array(select n from blocks) as blocks`;
+export const cancelBlocks = defineSql(import.meta.url, './cancel_blocks.sql', {
+  table: undefined,
+  regions: { intended: () => isIntendedSql },
+});
 
 /** SQL: whether recipients of the block `b` are open: they wait for their first attempt, or lie under an intent. */
-export const hasOpenSql = `exists (
+const hasOpenSql = `exists (
       select 1 from messages m
       where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
         and not exists (select 1 from send_queue q where q.message_id = m.id))`;
 
 /** SQL: returns the places and the prices of the blocks in `closed`, as they were before the update. */
-export const returnPlacesSql = (): string =>
+const returnedSql = (table: Limits): string =>
   furtherCtes([
-    ...giveBackCtes(`(
+    ...giveBackCtes(
+      `(
       select account_id, channel, reserved_bucket, null::date as price_month, 0::bigint as price_millicents,
         0 as price_units
       from closed cross join lateral generate_series(1, reserved)
@@ -241,63 +217,30 @@ export const returnPlacesSql = (): string =>
       select account_id, channel, null, price_month, 0, free_units from closed where price_month is not null
       union all
       select account_id, channel, null, price_month, price_millicents, price_units - free_units
-      from closed where price_month is not null) places`),
+      from closed where price_month is not null) places`,
+      table,
+    ),
     ...returnSandboxCtes(
       '(select count(*) from months_locked) + (select count(*) from allowance_locked) >= 0',
     ),
   ]);
 
-/** SQL: assignments to a block `b` that has returned its reservation. @param closed SQL: whether it has */
-export const returnedPricesSql = (closed: string): string =>
-  ['price_month', 'unit_millicents', 'price_list']
-    .map((name) => `${name} = case when ${closed} then null else b.${name} end`)
-    .concat(
-      ['price_millicents', 'price_units', 'free_units'].map(
-        (name) => `${name} = case when ${closed} then 0 else b.${name} end`,
-      ),
-    )
-    .join(', ');
+/** The regions of statements that close blocks. */
+export const closingRegions: Regions<Limits> = { has_open: () => hasOpenSql, returned: returnedSql };
 
-/** SQL: closes the chosen blocks that have no open recipients. @param chosen SQL over the block `b` */
-const closeBlocksSql = (chosen: string) => `
-  with shut as materialized (
-    select b.n from campaign_blocks b
-    where b.campaign_id = $1 and b.closed_at is null and ${chosen} and not ${hasOpenSql}
-    order by b.n limit ${MAX_PAGE_BLOCKS}
-  ), closed as materialized (
-    select b.* from campaign_blocks b
-    where b.campaign_id = $1 and b.n = any(array(select n from shut)) and b.closed_at is null
-    order by b.campaign_id, b.n for update
-  )${returnPlacesSql()}
-  update campaign_blocks b
-  set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, sandbox_reserved = 0,
-    hold_reason = null, recount = true, ${returnedPricesSql('true')}
-  from closed c where b.campaign_id = c.campaign_id and b.n = c.n`;
-
-export const closeBlocksStatement = defineStatement({
-  from: import.meta.url,
-  sentBy: 'cancelCampaignMessages',
-  does: 'Closes blocks of a canceled campaign that have no open recipients. They give back what they have reserved.',
-  parameters: ['bigint: the campaign', 'integer[]: the numbers of the blocks'],
-  shapes: {
-    shut_canceled_blocks: { chosen: 'b.n = any($2::int[])' },
-    shut_other_blocks: { chosen: 'true' },
-  },
-  when: {
-    shut_canceled_blocks: 'the blocks of the recipients who were just canceled',
-    shut_other_blocks: 'all other blocks',
-  },
-  compose: ({ chosen }: { chosen: string }) => closeBlocksSql(chosen),
+export const shutBlocksSql = defineSql(import.meta.url, './shut_blocks.sql', {
+  table: limits,
+  regions: closingRegions,
 });
 
-export const cancelRetriesStatement = defineStatement({
-  from: import.meta.url,
-  sentBy: 'cancelCampaignMessages',
-  does: 'Cancels retries of a canceled campaign.',
-  parameters: ['bigint: the campaign', 'bigint: the maximum number of retries'],
-  shapes: { cancel_retries: {} },
-  compose: () => cancelRetriesSql,
-});
+/** Closes blocks that have no open recipients. @param blocks null: all blocks of the campaign */
+async function shutBlocks(
+  trx: Queryable,
+  campaignId: number,
+  blocks: readonly number[] | null,
+): Promise<void> {
+  await trx.query({ ...shutBlocksSql, values: [campaignId, blocks] });
+}
 
 /**
  * Cancels a page of the recipients of a campaign who still wait. The campaign must no longer be active, and the
@@ -313,20 +256,17 @@ export async function cancelCampaignMessages(
   const cancel = async (statement: PreparedStatement) =>
     (await trx.query<{ count: number; blocks?: number[] }>({ ...statement, values: [campaignId, limit] }))
       .rows[0];
-  const retries = (await cancel(cancelRetriesStatement.prepared('cancel_retries')))?.count ?? 0;
+  const retries = (await cancel(cancelRetries))?.count ?? 0;
   // That statement has locked blocks. Messages are locked before blocks, so the next transaction cancels messages of
   // blocks.
   if (retries > 0) return { canceled: retries, done: false };
-  const page = await cancel({ name: 'cancel_blocks', text: cancelBlocksSql });
+  const page = await cancel(cancelBlocks);
   // This is a separate statement, so that it sees what the other has changed.
-  await trx.query({
-    ...closeBlocksStatement.prepared('shut_canceled_blocks'),
-    values: [campaignId, page?.blocks ?? []],
-  });
+  await shutBlocks(trx, campaignId, page?.blocks ?? []);
   const canceled = page?.count ?? 0;
   if (canceled > 0) return { canceled, done: false };
   // The blocks that are left have no open recipients, or are under intents.
-  await trx.query({ ...closeBlocksStatement.prepared('shut_other_blocks'), values: [campaignId] });
+  await shutBlocks(trx, campaignId, null);
   const { rows } = await trx.query<{ open: boolean }>(
     `select exists (select 1 from campaign_blocks where campaign_id = $1 and closed_at is null)
        or exists (select 1 from send_queue where campaign_id = $1) as open`,

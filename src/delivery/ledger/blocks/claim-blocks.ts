@@ -1,16 +1,15 @@
 /** Claims a picked block for a sender: reserves what its messages need, and takes turns between campaigns. */
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { defineStatement } from '../../../platform/db/statements.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
 import { BLOCKS_CLASS } from '../../terms/backlog.ts';
 import type { Limits, LimitSettings } from '../limits/authority.ts';
 import { furtherCtes, settingIn } from '../../terms/sql-parts.ts';
 import { blockLimits } from '../limits/block-limits.ts';
 import { figuresCtes } from '../limits/claim-decision.ts';
-import { SANDBOX_MONTH } from '../limits/sandbox-cap.ts';
-import { isPaidByMessage } from '../../terms/units.ts';
+import { isPaidByMessage, paidByMessageSql } from '../../terms/units.ts';
 import { ACCOUNT_LOCK, type BlockClaim, type Claim } from '../ownership/claims.ts';
-import { blockPriceCtes, blockPricesSql, priceTexts, restPrices, type TextPrices } from './block-prices.ts';
+import { priceTexts, type TextPrices } from './block-prices.ts';
 import { takeSandbox } from './block-sandbox.ts';
 import { endBlockClaim } from './claimed-blocks.ts';
 import {
@@ -24,94 +23,34 @@ import {
 
 /** Maximum number of blocks that are held at once if a limit holds the first. */
 const HELD_AT_ONCE = 1_000;
-/** How much delay a throttled campaign catches up: senders take a block some time after it is due. */
-const MAX_LATE = `interval '2 seconds'`;
 
-/**
- * SQL: records the turns of the campaign and the brand of the block `mine`, and when the throttle lets the next
- * recipients go after the $5 that go now. Claims of an account wait for each other, so nothing else reads or writes
- * these rows meanwhile.
- */
-const turnCtes = `, turn as materialized (
-    select c.id, c.brand_id, clock_timestamp() as at,
-      greatest(t.next_free_at, mine.due_at, now() - ${MAX_LATE})
-        + make_interval(secs => ($5::int * 60.0 / (c.options ->> 'throttle_per_minute')::int)::float8) as next_free_at
-    from mine join campaigns c on c.id = mine.campaign_id left join campaign_turns t on t.campaign_id = c.id
-  ), campaign_turn as (
-    insert into campaign_turns (campaign_id, claimed_at, next_free_at) select id, at, next_free_at from turn
-    on conflict (campaign_id) do update set claimed_at = excluded.claimed_at, next_free_at = excluded.next_free_at
-  ), brand_turn as (
-    insert into brand_turns (brand_id, channel, provider_id, claimed_at)
-    select turn.brand_id, mine.channel, mine.provider_id, turn.at from turn cross join mine
-    on conflict (brand_id, channel, provider_id) do update set claimed_at = excluded.claimed_at
-  )`;
+/** The limits whose places the messages of a block take when it is claimed. */
+const taking = (table: Limits) =>
+  table.flatMap((limit) => (limit.quota && limit.reservation && hasPlaces(limit) ? [limit.reservation] : []));
 
-/**
- * SQL: claims a block up to a given message, with places for its messages. The messages after it become another block.
- */
-function claimSql(table: Limits): string {
-  const taking = table.flatMap((limit) =>
-    limit.quota && limit.reservation && hasPlaces(limit) ? [limit.reservation] : [],
-  );
-  const reserved = taking.flatMap(({ columns = [] }) =>
-    columns.map(({ name, value }) => `${name} = case when $6::int > 0 then ${value} else b.${name} end`),
-  );
-  const places = `(
-      select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken`;
-  const takes = taking.flatMap(
-    ({ take }) => take?.(places, '(select id from account)', settingIn('$9::jsonb')) ?? [],
-  );
-  return `
-  with account as materialized (
-    select * from accounts where id = $8
-  )${furtherCtes(figuresCtes(settingIn('$9::jsonb'), table))}, mine as materialized (
-    select * from campaign_blocks where campaign_id = $2 and n = $3
-  )${blockPriceCtes}, rest as (
-    insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
-      variant, due_at, claim_epoch, reserved_bucket, reserved, sandbox_month, sandbox_reserved, ${restPrices.columns})
-    select campaign_id, (select least(0, min(n)) - 1 from campaign_blocks where campaign_id = $2), account_id, channel,
-      provider_id, domain_id, $4::bigint + 1, last_id,
-      (select count(*) from messages m where m.campaign_id = $2 and m.id between $4::bigint + 1 and mine.last_id),
-      -- Its own tallies are not known, so it counts as claimed before.
-      variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, $10::int - $5::int),
-      -- What it has reserved in an earlier month returns.
-      case when $13::int = 0 then sandbox_month end,
-      case when $13::int = 0 then greatest(0, sandbox_reserved - $5::int) else 0 end, ${restPrices.values}
-    from mine where last_id > $4
-    returning size
-  )${furtherCtes(takes)}${turnCtes}
-  update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
-    size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int,
-    sandbox_month = case when $13::int > 0 then ${SANDBOX_MONTH} else b.sandbox_month end,
-    sandbox_reserved = case when $13::int > 0 then $13::int else least(b.sandbox_reserved, $5::int) end${blockPricesSql}${reserved
-      .map((assignment) => `, ${assignment}`)
-      .join('')}
-  where b.campaign_id = $2 and b.n = $3 and b.claim_epoch = $7
-  returning b.claim_epoch as epoch`;
+/** SQL: counts the places that the block `mine` takes. */
+function takenSql(table: Limits): string {
+  const places =
+    '(select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken';
+  return furtherCtes(taking(table).flatMap(({ take }) => take?.(places, '(select id from account)', settingIn('$9::jsonb')) ?? []));
 }
 
-export const claimBlockStatement = defineStatement({
-  from: import.meta.url,
-  sentBy: 'take',
-  does: 'Claims a picked block up to a given message, with places for its messages. The messages after it become another block.',
-  parameters: [
-    'bigint: the process',
-    'bigint: the campaign',
-    'integer: the number of the block',
-    'bigint: the last message',
-    'integer: how many messages are claimed',
-    'integer: how many of them need a place',
-    'integer: the epoch of the block when it was picked',
-    'bigint: the account',
-    'jsonb: the settings of the limits',
-    'integer: how many places the block has',
-    'jsonb: the prices of texts by message, or null',
-    'bigint[]: the waiting messages behind those that are claimed, if their prices are reserved',
-    'integer: how many of the messages the sandbox counts now',
-  ],
-  shapes: { claim_picked_block: {} },
-  version: 3,
-  compose: () => claimSql(blockLimits),
+/** SQL: assignments that write the reservations of the block `b`, each with a comma before it. */
+const reservedSql = (table: Limits) =>
+  taking(table)
+    .flatMap(({ columns = [] }) =>
+      columns.map(({ name, value }) => `, ${name} = case when $6::int > 0 then ${value} else b.${name} end`),
+    )
+    .join('\n');
+
+export const claimPickedBlock = defineSql(import.meta.url, './claim_picked_block.sql', {
+  table: blockLimits,
+  regions: {
+    figures: (table) => furtherCtes(figuresCtes(settingIn('$9::jsonb'), table)),
+    by_message: () => paidByMessageSql('b.channel'),
+    taken: takenSql,
+    reserved: reservedSql,
+  },
 });
 
 /**
@@ -171,7 +110,7 @@ async function take(
   const sandboxPlaces = block.sandboxRoom === null ? 0 : count;
   const until = count < ids.length ? ids[count - 1] : lastId;
   const { rows } = await trx.query<{ epoch: number }>({
-    ...claimBlockStatement.prepared('claim_picked_block'),
+    ...claimPickedBlock,
     values: [
       owner,
       campaignId,

@@ -1,51 +1,18 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { defineStatement } from '../../../platform/db/statements.ts';
-import { hasOpenSql, returnedPricesSql, returnPlacesSql } from './campaign-blocks.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
+import { limits } from '../limits/authority.ts';
+import { closingRegions } from './campaign-blocks.ts';
 import type { BlockClaim, Claim } from '../ownership/claims.ts';
 
-/**
- * SQL: ends the claim of a block. If the block has no open recipients, it is closed, and unused places return to the
- * allowance. Otherwise senders may claim the rest. Does nothing for a former owner, nor while an intent of the claim is
- * open: its outcomes are not recorded yet, or the reply to its commit was lost.
- */
-const END = `
-  with intended as materialized (
-    select exists (
-      select 1 from handovers where owner = $1 and campaign_id = $2 and block_n = $3 and block_epoch = $4) as open
-  ), mine as materialized (
-    select b.*, ${hasOpenSql} as open from campaign_blocks b
-    where campaign_id = $2 and n = $3 and claim_epoch = $4 and owner is not distinct from $1 and closed_at is null
-      and not (select open from intended)
-    for update
-  ), closed as (
-    select * from mine where not open
-  )${returnPlacesSql()}, ended as (
-    update campaign_blocks b set owner = null, recount = true, hold_reason = null,
-      closed_at = case when m.open then null else now() end, reserved = case when m.open then b.reserved else 0 end,
-      sandbox_reserved = case when m.open then b.sandbox_reserved else 0 end,
-      ${returnedPricesSql('not m.open')}
-    from mine m where b.campaign_id = m.campaign_id and b.n = m.n
-  )
-  select open from intended`;
-
-export const endClaimStatement = defineStatement({
-  from: import.meta.url,
-  sentBy: 'endBlockClaim',
-  does: 'Ends the claim of a block. A block without open recipients is closed and gives back what it has reserved.',
-  parameters: [
-    'bigint: the process, or null',
-    'bigint: the campaign',
-    'integer: the number of the block',
-    'integer: the epoch of the claim',
-  ],
-  shapes: { end_claim_of_block: {} },
-  compose: () => END,
+export const endClaimOfBlock = defineSql(import.meta.url, './end_claim_of_block.sql', {
+  table: limits,
+  regions: closingRegions,
 });
 
 /**
- * Ends the claim of a block, see {@link END}.
+ * Ends the claim of a block, unless one of its intents is open. A block without open recipients is closed.
  * @param owner null: the block has no owner and no open recipients
  * @returns whether the claim has ended; false: one of its intents is open
  */
@@ -55,7 +22,7 @@ export async function endBlockClaim(
   { campaignId, n, epoch }: BlockClaim,
 ): Promise<boolean> {
   const { rows } = await db.query<{ open: boolean }>({
-    ...endClaimStatement.prepared('end_claim_of_block'),
+    ...endClaimOfBlock,
     values: [owner, campaignId, n, epoch],
   });
   return rows[0]?.open !== true;

@@ -1,25 +1,35 @@
--- Prepared as shut_other_blocks
--- Written by npm run sql: see docs/statements.md.
+-- Ends the claim of a block. If the block has no open recipients, it is closed, and what it has reserved for other
+-- messages returns. Otherwise senders may claim the rest. Does nothing for a former owner, nor while an intent of the
+-- claim is open: its outcomes are not recorded yet, or the reply to its commit was lost.
 --
--- Closes blocks of a canceled campaign that have no open recipients. They give back what they have reserved.
--- This shape: all other blocks.
--- Others: shut_canceled_blocks.
--- Defined in src/delivery/ledger/blocks/campaign-blocks.ts, sent by cancelCampaignMessages().
---
--- $1 bigint: the campaign
-
-with shut as materialized (
-  select b.n from campaign_blocks b
-  where b.campaign_id = $1 and b.closed_at is null and true and not exists (
+-- sent by: endBlockClaim
+-- $1 bigint: the process, or null
+-- $2 bigint: the campaign
+-- $3 int: the number of the block
+-- $4 int: the epoch of the claim
+-- locks: the block in campaign_blocks, then, if it is closed, what returns: account_months by account and month,
+--   allowance_buckets by account and bucket, sandbox_usage by account and month
+with intended as materialized (
+  select exists (
+    select 1 from handovers where owner = $1 and campaign_id = $2 and block_n = $3 and block_epoch = $4) as open
+), mine as materialized (
+  select b.*,
+    -- <has_open>
+    exists (
     select 1 from messages m
     where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
       and not exists (select 1 from send_queue q where q.message_id = m.id))
-  order by b.n limit 1000
-), closed as materialized (
-  select b.* from campaign_blocks b
-  where b.campaign_id = $1 and b.n = any(array(select n from shut)) and b.closed_at is null
-  order by b.campaign_id, b.n for update
-), months_returned as materialized (
+    -- </has_open>
+    as open
+  from campaign_blocks b
+  where campaign_id = $2 and n = $3 and claim_epoch = $4 and owner is not distinct from $1 and closed_at is null
+    and not (select open from intended)
+  for update
+), closed as (
+  select * from mine where not open
+)
+-- <returned>
+, months_returned as materialized (
   select account_id, price_month as month,
     coalesce(sum(price_units) filter (where channel = 'email'), 0) as emails,
     coalesce(sum(price_units) filter (where channel = 'email' and price_millicents = 0), 0) as free,
@@ -75,11 +85,18 @@ with shut as materialized (
   update sandbox_usage u set used = greatest(0, u.used - l.count) from sandbox_locked l
   where u.account_id = l.account_id and u.month = l.month
 )
-update campaign_blocks b
-set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, sandbox_reserved = 0,
-  hold_reason = null, recount = true, price_month = case when true then null
-  else b.price_month end, unit_millicents = case when true then null else b.unit_millicents end, price_list = case
-  when true then null else b.price_list end, price_millicents = case when true then 0
-  else b.price_millicents end, price_units = case when true then 0 else b.price_units end, free_units = case
-  when true then 0 else b.free_units end
-from closed c where b.campaign_id = c.campaign_id and b.n = c.n
+-- </returned>
+, ended as (
+  update campaign_blocks b set owner = null, recount = true, hold_reason = null,
+    closed_at = case when m.open then null else now() end,
+    reserved = case when m.open then b.reserved else 0 end,
+    sandbox_reserved = case when m.open then b.sandbox_reserved else 0 end,
+    price_month = case when m.open then b.price_month end,
+    unit_millicents = case when m.open then b.unit_millicents end,
+    price_list = case when m.open then b.price_list end,
+    price_millicents = case when m.open then b.price_millicents else 0 end,
+    price_units = case when m.open then b.price_units else 0 end,
+    free_units = case when m.open then b.free_units else 0 end
+  from mine m where b.campaign_id = m.campaign_id and b.n = m.n
+)
+select open from intended

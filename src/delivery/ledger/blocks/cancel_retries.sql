@@ -1,18 +1,19 @@
--- Prepared as cancel_retries
--- Written by npm run sql: see docs/statements.md.
+-- Cancels retries of a canceled campaign that no intent covers. Those with an attempt whose outcome is unknown become
+-- `unknown`.
 --
--- Cancels retries of a canceled campaign.
--- Defined in src/delivery/ledger/blocks/campaign-blocks.ts, sent by cancelCampaignMessages().
---
+-- sent by: cancelCampaignMessages
 -- $1 bigint: the campaign
 -- $2 bigint: the maximum number of retries
-
+-- locks: messages by id, send_queue, then what returns: account_months by account and month, allowance_buckets by account
+--   and bucket; campaign_blocks by campaign and number
 with page as materialized (
   select q.message_id from send_queue q where q.campaign_id = $1 order by q.message_id limit $2
 ), locked as materialized (
   select m.id, m.status, m.status = 'unknown' or exists (
-    select 1 from message_events e where e.message_id = m.id and e.type = 'unknown') as uncertain
-  from messages m where m.id = any(array(select message_id from page)) and not exists (select 1 from (
+      select 1 from message_events e where e.message_id = m.id and e.type = 'unknown') as uncertain
+  from messages m where m.id = any(array(select message_id from page)) and not
+    -- <intended>
+    exists (select 1 from (
       select h.* from (
         select q.owner from send_queue q where q.message_id = m.id
         union all
@@ -21,14 +22,18 @@ with page as materialized (
           where campaign_id = m.campaign_id and last_id >= m.id order by campaign_id, last_id limit 1) b
         where b.first_id <= m.id) o join handovers h on h.owner = o.owner
       where m.id = any(h.message_ids)) h)
+    -- </intended>
   order by m.id for no key update
 ), updated as (
   update messages m set status = case when l.uncertain then 'unknown' else 'canceled' end, hold = null,
-    updated_at = now(), failure = case when l.uncertain then null
-    else jsonb_build_object('code', 'canceled', 'message', 'the campaign was canceled') end
+    updated_at = now(),
+    failure = case when not l.uncertain then
+      jsonb_build_object('code', 'canceled', 'message', 'the campaign was canceled') end
   from locked l where m.id = l.id and l.status in ('queued', 'held')
   returning m.id, m.campaign_id
-), removed as (
+)
+-- <leave_queue>
+, removed as (
   delete from send_queue where message_id = any(array(select id from locked))
   returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units, channel
 ), unknown_kept as (
@@ -88,7 +93,10 @@ with page as materialized (
   update allowance_buckets b set used = greatest(0, b.used - u.count)
   from allowance_unused u join allowance_locked l using (account_id, bucket)
   where b.account_id = u.account_id and b.bucket = u.bucket
-), changed_blocks as materialized (
+)
+-- </leave_queue>
+-- <marked_blocks>
+, changed_blocks as materialized (
   select locked.* from (select distinct campaign_id, n from (
       select o.campaign_id, o.n from (select campaign_id, id from updated) u cross join lateral (
         select campaign_id, n, first_id from campaign_blocks
@@ -123,4 +131,5 @@ with page as materialized (
   from changed_blocks c left join block_charges p using (campaign_id, n)
   where b.campaign_id = c.campaign_id and b.n = c.n
 )
+-- </marked_blocks>
 select count(*)::int as count from updated

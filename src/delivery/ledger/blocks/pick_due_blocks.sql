@@ -1,21 +1,23 @@
--- Prepared as pick_due_blocks
--- Written by npm run sql: see docs/statements.md.
+-- Picks and locks due blocks of an account's active campaigns for one provider, and holds those to which a limit applies.
+-- It serves the brand that was served longest ago, within the brand the campaign that was served longest ago, and within
+-- the campaign the block that is due first. A throttled campaign has no due block until its next recipients may go. The
+-- limits decide on a block as on a queue row; a held block is due again when its limit ends.
 --
--- Picks and locks due blocks of an account, and holds those to which a limit applies.
--- Defined in src/delivery/ledger/blocks/pick-blocks.ts, sent by pickBlocks().
---
+-- sent by: pickBlocks
 -- $1 bigint: the process
 -- $2 bigint: the account
 -- $3 text: the channel
 -- $4 bigint: the provider
 -- $5 jsonb: the settings of the limits
--- $6 integer: the maximum number of blocks
-
+-- $6 int: the maximum number of blocks
+-- locks: the row of the process in processes, then campaign_blocks; locked blocks are skipped
 with alive as materialized (
   select id from processes where id = $1 for key share
 ), account as materialized (
   select * from accounts where id = $2
-), warm_up as materialized (select f.* from account a cross join lateral (
+)
+-- <figures>
+, warm_up as materialized (select f.* from account a cross join lateral (
     select coalesce(min(w.daily_limit), 2147483647) as "limit", coalesce(max(w.used), 0) as used,
       coalesce(min(w.daily_limit - w.used), 2147483647) as remaining,
       max((((now() at time zone 'utc')::date + 1)::timestamp at time zone 'utc')) as resets_at,
@@ -121,17 +123,20 @@ with alive as materialized (
       left join lateral (
         select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
         from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f) f
-), sending as materialized (
+)
+-- </figures>
+, sending as materialized (
   select c.id, c.version_ids, t.claimed_at, r.claimed_at as brand_claimed_at
   from campaigns c left join campaign_turns t on t.campaign_id = c.id
   left join brand_turns r on r.brand_id = c.brand_id and r.channel = $3 and r.provider_id = $4
   where c.account_id = $2 and c.status = 'active' and c.approval_state <> 'pending'
     and c.phase in ('snapshot', 'sending')
     and (t.next_free_at is null or t.next_free_at <= now() or c.options ->> 'throttle_per_minute' is null)
-  -- The fence, as in a claim of queue rows.
+    -- The fence, as in a claim of queue rows.
     and (select id from alive) is not null
 ), first_due as materialized (
-  -- A campaign may have many due blocks: of each, the first are read from the index.
+  -- A campaign may have many due blocks: of each, the first are read from the index, and some more than are wanted,
+  -- because other transactions may have locked some.
   select b.campaign_id, b.n, c.version_ids, c.claimed_at, c.brand_claimed_at
   from sending c cross join lateral (
     select b.campaign_id, b.n from campaign_blocks b
@@ -139,17 +144,19 @@ with alive as materialized (
       and b.provider_id = $4
     order by b.due_at, b.n limit $6::int + 50) b
 ), picked as materialized (
-  select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch,
+  select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch, b.sandbox_reserved, b.variant, f.version_ids,
+    -- <columns>
     case when b.reserved_bucket > now() - interval '24 hours 10 minutes' then b.reserved
-    else 0 end as reserved, b.sandbox_reserved, b.variant, f.version_ids, b.first_id as message_id, now() as queued_at,
-    b.domain_id, case
+    else 0 end as reserved, b.first_id as message_id, now() as queued_at, b.domain_id, case
     when b.reserved_bucket > now() - interval '24 hours 10 minutes' then b.reserved_bucket end as reserved_bucket,
     2::smallint as class, b.channel, b.sandbox_month, b.price_month, '*' as price_country, null::int as price_units
+    -- </columns>
   from first_due f join campaign_blocks b on b.campaign_id = f.campaign_id and b.n = f.n
   where b.owner is null and b.closed_at is null and b.due_at <= now() and b.channel = $3 and b.provider_id = $4
   order by f.brand_claimed_at nulls first, f.claimed_at nulls first, b.due_at, b.campaign_id, b.n
   limit $6 for update of b skip locked
 ), decided as materialized (
+  -- <decided>
   select q.*, case when q.expired_applies then null when q.account_paused_applies then 'account_paused'
     when q.domain_unverified_applies then 'domain_unverified' when q.warm_up_applies then 'warm_up'
     when q.pacing_applies then 'pacing' when q.allowance_applies then 'allowance'
@@ -167,8 +174,8 @@ with alive as materialized (
             0) end) over (partition by q.wallet_takes_place
         order by q.message_id) as wallet_place
       from (select q.*, (q.price_month is null) and not q.expired_applies and not q.account_paused_applies
-          and not q.domain_unverified_applies and not q.warm_up_applies and not q.pacing_applies
-          and not q.allowance_applies and not q.sandbox_cap_applies and not q.spend_cap_applies as wallet_takes_place
+          and not q.domain_unverified_applies and not q.warm_up_applies and not q.pacing_applies and not q.allowance_applies
+          and not q.sandbox_cap_applies and not q.spend_cap_applies as wallet_takes_place
         from (
           select q.*,
             (q.spend_cap_takes_place and (true)
@@ -204,8 +211,7 @@ with alive as materialized (
                           and q.allowance_place > (allowance.remaining)) is true as allowance_applies
                       from (
                         select q.*,
-                          row_number() over (partition by q.allowance_takes_place
-                          order by q.message_id) as allowance_place
+                          row_number() over (partition by q.allowance_takes_place order by q.message_id) as allowance_place
                         from (select q.*, (q.reserved_bucket is null) and not q.expired_applies
                             and not q.account_paused_applies and not q.domain_unverified_applies and not q.warm_up_applies
                             and not q.pacing_applies as allowance_takes_place
@@ -245,7 +251,9 @@ with alive as materialized (
                 ) q cross join sandbox_cap) q) q cross join spend_cap
           ) q cross join spend_cap) q) q cross join wallet
     ) q cross join wallet) q
+  -- </decided>
 ), holds as materialized (
+  -- <held>
   select message_id, with_backlog,
     case when with_backlog then expires_at else least(coalesce(ends_at, recheck_at), expires_at) end as due,
     jsonb_build_object('reason', held_by, 'until', case when ends_at is not null then least(ends_at, expires_at) end)
@@ -265,37 +273,50 @@ with alive as materialized (
       when 'wallet' then null::timestamptz end as ends_at,
       case q.held_by when 'account_paused' then now() + interval '5 minutes'
       when 'domain_unverified' then now() + interval '6 hours' when 'warm_up' then null::timestamptz
-      when 'pacing' then null::timestamptz when 'allowance' then null::timestamptz
-      when 'sandbox_cap' then null::timestamptz when 'spend_cap' then now() + interval '5 minutes'
-      when 'wallet' then now() + interval '5 minutes' end as recheck_at
+      when 'pacing' then null::timestamptz when 'allowance' then null::timestamptz when 'sandbox_cap' then null::timestamptz
+      when 'spend_cap' then now() + interval '5 minutes' when 'wallet' then now() + interval '5 minutes' end as recheck_at
     from decided q cross join account a cross join warm_up cross join pacing cross join allowance cross join sandbox_cap
     cross join spend_cap cross join wallet where q.held_by is not null) held
+  -- </held>
 ), held as (
   update campaign_blocks b set hold_reason = h.hold ->> 'reason',
     due_at = greatest(now() + interval '10 seconds', coalesce((h.hold ->> 'until')::timestamptz,
-        case when h.with_backlog then now() + interval '5 minutes' else h.due end))
+      case when h.with_backlog then now() + interval '5 minutes' else h.due end))
   from decided d join holds h using (message_id)
   where d.held_by is not null and b.campaign_id = d.campaign_id and b.n = d.n
 )
 select q.campaign_id as "campaignId", q.n, q.first_id as "firstId", q.last_id as "lastId", q.claim_epoch as epoch,
   q.reserved, q.channel,
-  case when q.channel = 'email' and q.domain_id is null and q.sandbox_month is distinct
-from date_trunc('month', now() at time zone 'utc')::date then sandbox_cap.remaining end as "sandboxRoom",
-  q.sandbox_month::text as "sandboxMonth", q.sandbox_reserved as "sandboxReserved",
-  q.price_month is not null or not wallet.pays or q.channel = 'sms' and wallet.sms_prices is null as paid,
+  -- <sandbox_room>
+    case when q.channel = 'email' and q.domain_id is null and q.sandbox_month is distinct
+  from date_trunc('month', now() at time zone 'utc')::date then sandbox_cap.remaining end
+  -- </sandbox_room>
+  as "sandboxRoom", q.sandbox_month::text as "sandboxMonth", q.sandbox_reserved as "sandboxReserved",
+  -- <paid>
+  q.price_month is not null or not wallet.pays or q.channel = 'sms' and wallet.sms_prices is null
+  -- </paid>
+  as paid,
   case when spend_cap.remaining < wallet.remaining then 'spend_cap' else 'wallet' end as scarcer,
   q.held_by is not null as held,
+  -- <room>
   least(2147483647, case
     when (q.reserved_bucket is null and q.domain_id is not null) then (warm_up.by_domain ->> q.domain_id::text)::int end,
     case
     when (q.reserved_bucket is null
       and q.domain_id is not null) then coalesce((pacing.by_domain ->> q.domain_id::text)::int, pacing.others) end,
     case
-    when (q.reserved_bucket is null) then allowance.remaining end)::int as room,
+    when (q.reserved_bucket is null) then allowance.remaining end)::int
+  -- </room>
+  as room,
+  -- <affordable>
   least(2147483647, case when (q.price_month is null) then case q.channel when 'email' then spend_cap.emails
     else spend_cap.texts end end, case when (q.price_month is null) then case q.channel when 'email' then wallet.emails
-    else wallet.texts end end)::int as affordable,
+    else wallet.texts end end)::int
+  -- </affordable>
+  as affordable,
   coalesce((select octet_length(v.html) + coalesce(octet_length(v.text), 0) from template_versions v
     where v.id = q.version_ids[q.variant + 1]), 0)::int as bytes
-from decided q cross join warm_up cross join pacing cross join allowance cross join sandbox_cap cross join spend_cap
-cross join wallet
+from decided q
+-- <joins>
+cross join warm_up cross join pacing cross join allowance cross join sandbox_cap cross join spend_cap cross join wallet
+-- </joins>

@@ -1,26 +1,28 @@
--- Prepared as shut_canceled_blocks
--- Written by npm run sql: see docs/statements.md.
+-- Closes blocks of a canceled campaign that have no open recipients, at most 1,000. They give back what they have
+-- reserved.
 --
--- Closes blocks of a canceled campaign that have no open recipients. They give back what they have reserved.
--- This shape: the blocks of the recipients who were just canceled.
--- Others: shut_other_blocks.
--- Defined in src/delivery/ledger/blocks/campaign-blocks.ts, sent by cancelCampaignMessages().
---
+-- sent by: shutBlocks
 -- $1 bigint: the campaign
--- $2 integer[]: the numbers of the blocks
-
+-- $2 int[]: the numbers of the blocks; null: all of the campaign
+-- locks: campaign_blocks by number, then what returns: account_months by account and month, allowance_buckets by account
+--   and bucket, sandbox_usage by account and month
 with shut as materialized (
   select b.n from campaign_blocks b
-  where b.campaign_id = $1 and b.closed_at is null and b.n = any($2::int[]) and not exists (
+  where b.campaign_id = $1 and b.closed_at is null and ($2::int[] is null or b.n = any($2)) and not
+    -- <has_open>
+    exists (
     select 1 from messages m
     where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
       and not exists (select 1 from send_queue q where q.message_id = m.id))
+    -- </has_open>
   order by b.n limit 1000
 ), closed as materialized (
   select b.* from campaign_blocks b
   where b.campaign_id = $1 and b.n = any(array(select n from shut)) and b.closed_at is null
   order by b.campaign_id, b.n for update
-), months_returned as materialized (
+)
+-- <returned>
+, months_returned as materialized (
   select account_id, price_month as month,
     coalesce(sum(price_units) filter (where channel = 'email'), 0) as emails,
     coalesce(sum(price_units) filter (where channel = 'email' and price_millicents = 0), 0) as free,
@@ -76,11 +78,9 @@ with shut as materialized (
   update sandbox_usage u set used = greatest(0, u.used - l.count) from sandbox_locked l
   where u.account_id = l.account_id and u.month = l.month
 )
+-- </returned>
 update campaign_blocks b
 set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, sandbox_reserved = 0,
-  hold_reason = null, recount = true, price_month = case when true then null
-  else b.price_month end, unit_millicents = case when true then null else b.unit_millicents end, price_list = case
-  when true then null else b.price_list end, price_millicents = case when true then 0
-  else b.price_millicents end, price_units = case when true then 0 else b.price_units end, free_units = case
-  when true then 0 else b.free_units end
+  hold_reason = null, recount = true, price_month = null, unit_millicents = null, price_list = null,
+  price_millicents = 0, price_units = 0, free_units = 0
 from closed c where b.campaign_id = c.campaign_id and b.n = c.n

@@ -1,20 +1,19 @@
--- Prepared as price_texts
--- Written by npm run sql: see docs/statements.md.
+-- Finds which texts of a block the account can pay for, in the order of their ids.
 --
--- Finds which texts of a block the account can pay for.
--- Defined in src/delivery/ledger/blocks/block-prices.ts, sent by priceTexts().
---
+-- sent by: priceTexts
 -- $1 bigint[]: the messages
 -- $2 bigint: the campaign
--- $3 integer: the number of the block
+-- $3 int: the number of the block
 -- $4 bigint: the account
 -- $5 jsonb: the settings of the limits
 -- $6 bigint: the first message
 -- $7 bigint: the last message
-
+-- locks: nothing
 with account as materialized (
   select * from accounts where id = $4
-), warm_up as materialized (select f.* from account a cross join lateral (
+)
+-- <figures>
+, warm_up as materialized (select f.* from account a cross join lateral (
     select coalesce(min(w.daily_limit), 2147483647) as "limit", coalesce(max(w.used), 0) as used,
       coalesce(min(w.daily_limit - w.used), 2147483647) as remaining,
       max((((now() at time zone 'utc')::date + 1)::timestamp at time zone 'utc')) as resets_at,
@@ -112,8 +111,14 @@ with account as materialized (
       left join lateral (
         select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
         from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f) f
-), version as materialized (
-  select coalesce(min(v.segments), 10) as segments
+)
+-- </figures>
+, version as materialized (
+  select coalesce(min(v.segments),
+    -- <max_segments>
+    10
+    -- </max_segments>
+    ) as segments
   from campaigns c join campaign_blocks b on b.campaign_id = c.id and b.n = $3
   join template_versions v on v.id = c.version_ids[b.variant + 1] where c.id = $2
 ), priced as (
@@ -123,6 +128,5 @@ with account as materialized (
   where m.id = any($1) and m.id between $6 and $7
 )
 select id, segments, millicents from (
-  select *, coalesce(sum(millicents) over (order by id), 0) as total from priced) p cross join wallet cross
-join spend_cap
+  select *, coalesce(sum(millicents) over (order by id), 0) as total from priced) p cross join wallet cross join spend_cap
 where total <= greatest(0, least(wallet.remaining, spend_cap.remaining)) order by id

@@ -1,26 +1,27 @@
--- Prepared as claim_picked_block_3
--- Written by npm run sql: see docs/statements.md.
---
 -- Claims a picked block up to a given message, with places for its messages. The messages after it become another block.
--- Defined in src/delivery/ledger/blocks/claim-blocks.ts, sent by take().
 --
+-- sent by: take
 -- $1 bigint: the process
 -- $2 bigint: the campaign
--- $3 integer: the number of the block
+-- $3 int: the number of the block
 -- $4 bigint: the last message
--- $5 integer: how many messages are claimed
--- $6 integer: how many of them need a place
--- $7 integer: the epoch of the block when it was picked
+-- $5 int: how many messages are claimed
+-- $6 int: how many of them need a place
+-- $7 int: the epoch of the block when it was picked
 -- $8 bigint: the account
 -- $9 jsonb: the settings of the limits
--- $10 integer: how many places the block has
+-- $10 int: how many places the block has
 -- $11 jsonb: the prices of texts by message, or null
 -- $12 bigint[]: the waiting messages behind those that are claimed, if their prices are reserved
--- $13 integer: how many of the messages the sandbox counts now
-
+-- $13 int: how many of the messages the sandbox counts now
+-- locks: in any order, because claims of an account wait for each other before this statement, and have locked the months
+--   of the account and the block: account_months, campaign_blocks, the counters of the limits, campaign_turns,
+--   brand_turns
 with account as materialized (
   select * from accounts where id = $8
-), warm_up as materialized (select f.* from account a cross join lateral (
+)
+-- <figures>
+, warm_up as materialized (select f.* from account a cross join lateral (
     select coalesce(min(w.daily_limit), 2147483647) as "limit", coalesce(max(w.used), 0) as used,
       coalesce(min(w.daily_limit - w.used), 2147483647) as remaining,
       max((((now() at time zone 'utc')::date + 1)::timestamp at time zone 'utc')) as resets_at,
@@ -126,71 +127,81 @@ with account as materialized (
       left join lateral (
         select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
         from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f) f
-), mine as materialized (
-  select * from campaign_blocks where campaign_id = $2 and n = $3
+)
+-- </figures>
+, mine as materialized (
+  select b.*,
+    -- <by_message>
+    b.channel = 'email'
+    -- </by_message>
+    as by_message
+  from campaign_blocks b where campaign_id = $2 and n = $3
 ), listed as materialized (
-  select coalesce(sum((e.value ->> 0)::bigint), 0)::bigint as millicents,
-    coalesce(sum((e.value ->> 1)::int), 0)::int as units
+  select coalesce(sum((e.value ->> 0)::bigint), 0)::bigint as millicents, coalesce(sum((e.value ->> 1)::int), 0)::int as units
   from jsonb_each($11::jsonb) e
 ), fresh as materialized (
-  select current_month() as month, m.channel, p.units, p.free,
-    case m.channel when 'email' then (p.units - p.free) * wallet.email_price else listed.millicents end as millicents,
+  -- What the messages reserve now.
+  select current_month() as month, m.by_message, p.units, p.free,
+    case when m.by_message then (p.units - p.free) * wallet.email_price else listed.millicents end as millicents,
     wallet.email_price as unit_millicents
   from mine m cross join wallet cross join listed
   cross join lateral (
-    select case m.channel when 'email' then $5::int else listed.units end as units,
-      case m.channel when 'email' then least($5::int, wallet.free) else 0 end::int as free) p
+    select case when m.by_message then $5::int else listed.units end as units,
+      case when m.by_message then least($5::int, wallet.free) else 0 end::int as free) p
   where m.price_month is null and $5::int > 0
-    and case m.channel when 'email' then wallet.email_price > 0 else wallet.sms_prices is not null end
+    and case when m.by_message then wallet.email_price > 0 else wallet.sms_prices is not null end
 ), fresh_reserved as (
   insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)
-  select $8::bigint, month, case channel when 'email' then units else 0 end, free,
-    case channel when 'email' then 0 else units end, millicents from fresh
+  select $8::bigint, month, case when by_message then units else 0 end, free, case when by_message then 0 else units end,
+    millicents
+  from fresh
   on conflict (account_id, month) do update set email_units = s.email_units + excluded.email_units,
     free_units = s.free_units + excluded.free_units, sms_units = s.sms_units + excluded.sms_units,
     spent_millicents = s.spent_millicents + excluded.spent_millicents
 ), owed as materialized (
+  -- The part of an earlier reservation that moves to the rest of the block.
   select m.price_month as month, p.units, p.free,
-    case m.channel when 'email' then (p.units - p.free) * m.unit_millicents else p.millicents end as millicents
-  from mine m cross join lateral (
+    case when m.by_message then (p.units - p.free) * m.unit_millicents else p.millicents end as millicents
+  from mine m
+  cross join lateral (
     select coalesce(sum((m.price_list -> t.id::text ->> 0)::bigint), 0)::bigint as millicents,
       coalesce(sum((m.price_list -> t.id::text ->> 1)::int), 0)::int as units
     from unnest($12::bigint[]) as t (id)) texts
   cross join lateral (
-    select least(m.price_units, case m.channel when 'email' then cardinality($12::bigint[])
-        else texts.units end) as units,
+    select least(m.price_units, case when m.by_message then cardinality($12::bigint[]) else texts.units end) as units,
       least(m.price_millicents, texts.millicents) as millicents) u
   cross join lateral (
     select u.units, u.millicents, greatest(0, m.free_units - (m.price_units - u.units)) as free) p
   where m.price_month is not null
 ), rest as (
   insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
-      variant, due_at, claim_epoch, reserved_bucket, reserved, sandbox_month, sandbox_reserved, price_month, price_units,
-      free_units, price_millicents, unit_millicents, price_list)
+    variant, due_at, claim_epoch, reserved_bucket, reserved, sandbox_month, sandbox_reserved, price_month, price_units,
+    free_units, price_millicents, unit_millicents, price_list)
   select campaign_id, (select least(0, min(n)) - 1 from campaign_blocks where campaign_id = $2), account_id, channel,
     provider_id, domain_id, $4::bigint + 1, last_id,
     (select count(*) from messages m where m.campaign_id = $2 and m.id between $4::bigint + 1 and mine.last_id),
-  -- Its own tallies are not known, so it counts as claimed before.
+    -- Its own tallies are not known, so it counts as claimed before.
     variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, $10::int - $5::int),
-  -- What it has reserved in an earlier month returns.
+    -- What it has reserved in an earlier month returns.
     case when $13::int = 0 then sandbox_month end,
-    case when $13::int = 0 then greatest(0, sandbox_reserved - $5::int)
-    else 0 end, (select month from owed), coalesce((select units from owed), 0), coalesce((select free from owed), 0),
+    case when $13::int = 0 then greatest(0, sandbox_reserved - $5::int) else 0 end,
+    (select month from owed), coalesce((select units from owed), 0), coalesce((select free from owed), 0),
     coalesce((select millicents from owed), 0), unit_millicents, price_list
   from mine where last_id > $4
   returning size
-), warm_up_taken as (
+)
+-- <taken>
+, warm_up_taken as (
   insert into warm_up_days as d (domain_id, day, used)
   select w.domain_id, (now() at time zone 'utc')::date, count(*)
-  from (
-    select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken
+  from (select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken
   join warm_ups w on w.domain_id = taken.domain_id and w.account_id = (select id from account)
   group by 1 order by 1
   on conflict (domain_id, day) do update set used = d.used + excluded.used
 ), pacing_taken as (
   insert into domain_paces as p (domain_id, account_id, minute, used)
-  select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*) from (
-    select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken
+  select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*)
+  from (select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken
   where ($9::jsonb ->> 'pacing_per_minute')::int <> 0 or exists (
     select from domain_paces o where o.domain_id = taken.domain_id and o.account_id = (select id from account))
   group by 1 order by 1
@@ -198,13 +209,18 @@ with account as materialized (
     used = case when p.minute >= excluded.minute then p.used else 0 end + excluded.used
 ), allowance_taken as (
   insert into allowance_buckets (account_id, bucket, used)
-  select (select id from account), date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z'), count(*) from (
-    select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken having count(*) > 0
+  select (select id from account), date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z'), count(*)
+  from (select mine.account_id, mine.domain_id from mine cross
+    join generate_series(1, $6::int)) taken having count(*) > 0
   on conflict (account_id, bucket) do update set used = allowance_buckets.used + excluded.used
-), turn as materialized (
+)
+-- </taken>
+, turn as materialized (
+  -- When the throttle lets the next recipients go. Senders take a block some time after it is due, so a campaign catches
+  -- up two seconds at most.
   select c.id, c.brand_id, clock_timestamp() as at,
     greatest(t.next_free_at, mine.due_at, now() - interval '2 seconds')
-    + make_interval(secs => ($5::int * 60.0 / (c.options ->> 'throttle_per_minute')::int)::float8) as next_free_at
+      + make_interval(secs => ($5::int * 60.0 / (c.options ->> 'throttle_per_minute')::int)::float8) as next_free_at
   from mine join campaigns c on c.id = mine.campaign_id left join campaign_turns t on t.campaign_id = c.id
 ), campaign_turn as (
   insert into campaign_turns (campaign_id, claimed_at, next_free_at) select id, at, next_free_at from turn
@@ -216,16 +232,18 @@ with account as materialized (
 )
 update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
   size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int,
-  sandbox_month = case when $13::int > 0 then date_trunc('month', now() at time zone 'utc')::date
-  else b.sandbox_month end,
-  sandbox_reserved = case when $13::int > 0 then $13::int
-  else least(b.sandbox_reserved, $5::int) end, price_month = coalesce(b.price_month, (select month from fresh)),
+  sandbox_month = case when $13::int > 0 then date_trunc('month', now() at time zone 'utc')::date else b.sandbox_month end,
+  sandbox_reserved = case when $13::int > 0 then $13::int else least(b.sandbox_reserved, $5::int) end,
+  price_month = coalesce(b.price_month, (select month from fresh)),
   price_units = b.price_units + coalesce((select units from fresh), 0) - coalesce((select units from owed), 0),
   free_units = b.free_units + coalesce((select free from fresh), 0) - coalesce((select free from owed), 0),
   price_millicents = b.price_millicents + coalesce((select millicents from fresh), 0)
-  - coalesce((select millicents from owed), 0),
+    - coalesce((select millicents from owed), 0),
   unit_millicents = coalesce((select unit_millicents from fresh), b.unit_millicents),
-  price_list = coalesce($11::jsonb, b.price_list), reserved_bucket = case
-  when $6::int > 0 then date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z') else b.reserved_bucket end
+  price_list = coalesce($11::jsonb, b.price_list)
+  -- <reserved>
+  , reserved_bucket = case when $6::int > 0 then date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')
+    else b.reserved_bucket end
+  -- </reserved>
 where b.campaign_id = $2 and b.n = $3 and b.claim_epoch = $7
 returning b.claim_epoch as epoch
