@@ -172,13 +172,6 @@ export interface CanceledPage {
   done: boolean;
 }
 
-/**
- * SQL: whether an attempt at the message `m` has no known outcome. The message may have been sent, even if it waits for
- * another attempt.
- */
-export const isUncertainSql = `exists (
-      select 1 from message_events e where e.message_id = m.id and e.type = 'unknown')`;
-
 export const cancelRetries = defineSql(import.meta.url, './cancel_retries.sql', {
   table: limits,
   regions: {
