@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { defineStatement } from '../../../platform/db/statements.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
+import type { Regions } from '../../../platform/db/sql/regions.ts';
 import type { Backlog } from '../../terms/backlog.ts';
 import { messageClasses } from '../../terms/message.ts';
 import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
@@ -99,91 +100,36 @@ const keyOf = ({ accountId, channel, class: priority, providerId }: Backlog) => 
 ];
 const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3 and provider_id = $4';
 
-/** SQL: decides how many messages of a backlog the limits let go. */
-const decideSql = (table: Limits) => `
-    with account as materialized (
-      select * from accounts where id = $1
-    )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, room as materialized (${roomSql('$2', table)}
-    ), waiting as (
-      select count(*) as count from (
-        select 1 from send_queue where owner is null and ${THIS_BACKLOG} and due_at <= now()
-        limit (select case when recheck_at is null then greatest(room, 0) else 0 end from room)) due
-    )
-    update held_backlogs set
-      recheck_at = coalesce(room.recheck_at,
-        case when room.room > waiting.count then now() else now() + ${RECHECK} end),
-      release_count = case when room.recheck_at is null and room.room > waiting.count then room.room - waiting.count end,
-      released_until = null
-    from room, waiting where ${THIS_BACKLOG} returning release_count as count`;
+const decideRegions: Regions<Limits> = {
+  figures: (table) => furtherCtes(figuresCtes(settingIn('$5::jsonb'), table)),
+  room: (table) => roomSql('$2', table),
+};
 
-export const decideStatement = defineStatement({
-  from: import.meta.url,
-  sentBy: 'decide',
-  does: 'Decides how many messages of a held backlog the limits let go.',
-  parameters: [
-    'bigint: the account',
-    'text: the channel',
-    'smallint: the class',
-    'bigint: the provider',
-    'jsonb: the settings of the limits',
-  ],
-  shapes: {
-    decide_reserved_backlog: { table: limitsOf(messageClasses.transactional) },
-    decide_held_backlog: { table: limitsOf(messageClasses.flow) },
-  },
-  when: {
-    decide_reserved_backlog: 'transactional messages, which have reserved their price',
-    decide_held_backlog: 'all others, which reserve their price when they are claimed',
-  },
-  compose: ({ table }: { table: Limits }) => decideSql(table),
+export const decideReservedBacklog = defineSql(import.meta.url, './decide_reserved_backlog.sql', {
+  table: limitsOf(messageClasses.transactional),
+  regions: decideRegions,
+});
+
+export const decideHeldBacklog = defineSql(import.meta.url, './decide_held_backlog.sql', {
+  table: limitsOf(messageClasses.flow),
+  regions: decideRegions,
 });
 
 /** Decides how many messages the limits let go, not counting those that are due already. */
 async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
   const { rows } = await trx.query<{ count: number | null }>({
-    ...decideStatement.prepared(
-      backlog.class === messageClasses.transactional ? 'decide_reserved_backlog' : 'decide_held_backlog',
-    ),
+    ...(backlog.class === messageClasses.transactional ? decideReservedBacklog : decideHeldBacklog),
     values: [...keyOf(backlog), JSON.stringify(settings)],
   });
   return rows[0]?.count ?? 0;
 }
 
-/** SQL: the lowest and the highest id of a page, so that only the partitions between them are searched. */
-const PAGE_SPAN = '(select min(message_id) from page) and (select max(message_id) from page)';
+export const releaseHeldMessages = defineSql(import.meta.url, './release_held_messages.sql');
 
-/**
- * Makes held messages due, beginning with those that were accepted first. The other backlogs that are being released
- * take their turns before the next page. Skips locked messages and leaves them for a later check: a recorder that has
- * locked a message wants its queue row next, which this transaction has locked.
- */
+/** Makes a page of held messages due. The other backlogs that are being released take their turns before the next. */
 async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number): Promise<number> {
   const { rows } = await trx.query<{ found: number; released: number }>({
-    name: 'release_held_messages',
-    text: `
-    with page as (
-      select message_id, due_at from send_queue
-      where owner is null and ${THIS_BACKLOG} and due_at >= coalesce($5::timestamptz, now()) and due_at > now() and held
-      order by due_at, message_id limit $6 for update skip locked
-    ), lockable as (
-      select id from messages where id = any(array(select message_id from page)) and id between ${PAGE_SPAN}
-      order by id for no key update skip locked
-    ), marked as (
-      update messages m set status = 'queued', hold = null, updated_at = now(),
-        last_hold = m.last_hold || jsonb_build_object('released_at', now())
-      where m.id = any(array(select id from lockable)) and m.id between ${PAGE_SPAN} and m.status = 'held'
-    ), released as (
-      update send_queue q set due_at = q.queued_at, held = false
-      where q.message_id = any(array(select id from lockable)) returning 1
-    ), counted as (
-      select (select count(*)::int from page) as found, (select count(*)::int from released) as released,
-        (select max(due_at) from page) as until
-    ), noted as (
-      update held_backlogs set recheck_at = clock_timestamp(), release_count = release_count - counted.released,
-        released_until = coalesce(counted.until, released_until)
-      from counted where ${THIS_BACKLOG}
-    )
-    select found, released from counted`,
+    ...releaseHeldMessages,
     values: [...keyOf(backlog), backlog.releasedUntil, Math.min(PAGE, count)],
   });
   const { found, released } = rows[0] ?? { found: 0, released: 0 };

@@ -1,20 +1,18 @@
--- Prepared as decide_reserved_backlog
--- Written by npm run sql: see docs/statements.md.
+-- Decides how many transactional messages of a held backlog the limits let go, not counting those that are due already.
+-- They have reserved their price.
 --
--- Decides how many messages of a held backlog the limits let go.
--- This shape: transactional messages, which have reserved their price.
--- Others: decide_held_backlog.
--- Defined in src/delivery/ledger/release/release-held.ts, sent by decide().
---
+-- sent by: decide
 -- $1 bigint: the account
 -- $2 text: the channel
 -- $3 smallint: the class
 -- $4 bigint: the provider
 -- $5 jsonb: the settings of the limits
-
+-- locks: the row in held_backlogs, which the caller has locked
 with account as materialized (
   select * from accounts where id = $1
-), warm_up as materialized (select f.* from account a cross join lateral (
+)
+-- <figures>
+, warm_up as materialized (select f.* from account a cross join lateral (
     select coalesce(min(w.daily_limit), 2147483647) as "limit", coalesce(max(w.used), 0) as used,
       coalesce(min(w.daily_limit - w.used), 2147483647) as remaining,
       max((((now() at time zone 'utc')::date + 1)::timestamp at time zone 'utc')) as resets_at,
@@ -49,7 +47,10 @@ with account as materialized (
         min(b.bucket) filter (where b.used > 0) + interval '24 hours 10 minutes' as resets_at
       from allowance_buckets b
       where b.account_id = a.id and b.bucket > now() - interval '24 hours 10 minutes') counted) f
-), room as materialized (
+)
+-- </figures>
+, room as materialized (
+  -- <room>
   select case when recheck_at is not null then greatest(recheck_at, now() + interval '10 seconds') end as recheck_at,
     room
   from (
@@ -60,6 +61,7 @@ with account as materialized (
           null::timestamptz) end) as recheck_at,
       least(2147483647, allowance.remaining)::int as room
     from account a cross join warm_up cross join pacing cross join allowance) r
+  -- </room>
 ), waiting as (
   select count(*) as count from (
     select 1 from send_queue

@@ -1,20 +1,18 @@
--- Prepared as decide_held_backlog
--- Written by npm run sql: see docs/statements.md.
+-- Decides how many messages of a held backlog the limits let go, not counting those that are due already. For messages
+-- that reserve their price when they are claimed; transactional ones have reserved it, so fewer limits decide.
 --
--- Decides how many messages of a held backlog the limits let go.
--- This shape: all others, which reserve their price when they are claimed.
--- Others: decide_reserved_backlog.
--- Defined in src/delivery/ledger/release/release-held.ts, sent by decide().
---
+-- sent by: decide
 -- $1 bigint: the account
 -- $2 text: the channel
 -- $3 smallint: the class
 -- $4 bigint: the provider
 -- $5 jsonb: the settings of the limits
-
+-- locks: the row in held_backlogs, which the caller has locked
 with account as materialized (
   select * from accounts where id = $1
-), warm_up as materialized (select f.* from account a cross join lateral (
+)
+-- <figures>
+, warm_up as materialized (select f.* from account a cross join lateral (
     select coalesce(min(w.daily_limit), 2147483647) as "limit", coalesce(max(w.used), 0) as used,
       coalesce(min(w.daily_limit - w.used), 2147483647) as remaining,
       max((((now() at time zone 'utc')::date + 1)::timestamp at time zone 'utc')) as resets_at,
@@ -112,7 +110,10 @@ with account as materialized (
       left join lateral (
         select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
         from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f) f
-), room as materialized (
+)
+-- </figures>
+, room as materialized (
+  -- <room>
   select case when recheck_at is not null then greatest(recheck_at, now() + interval '10 seconds') end as recheck_at,
     room
   from (
@@ -129,6 +130,7 @@ with account as materialized (
       least(2147483647, allowance.remaining, case $2 when 'email' then spend_cap.emails else spend_cap.texts end, case $2
         when 'email' then wallet.emails else wallet.texts end)::int as room
     from account a cross join warm_up cross join pacing cross join allowance cross join spend_cap cross join wallet) r
+  -- </room>
 ), waiting as (
   select count(*) as count from (
     select 1 from send_queue
