@@ -3,16 +3,8 @@
  * never written.
  */
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { defineStatement } from '../../../platform/db/statements.ts';
-import { messageClasses } from '../../terms/message.ts';
-import {
-  acceptRules,
-  type LimitName,
-  limits,
-  limitsOf,
-  type Limits,
-  type LimitSettings,
-} from './authority.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
+import { acceptRules, type LimitName, limits, type Limits, type LimitSettings } from './authority.ts';
 import { furtherCtes, settingIn } from '../../terms/sql-parts.ts';
 import { decidedSql, figuresCtes, heldSql } from './claim-decision.ts';
 import type { CountedMessage } from './limit.ts';
@@ -33,46 +25,22 @@ export interface Projections {
   marketing: Projection;
 }
 
-/** SQL: a queue row of the class, as it would be written now for the account $1 and the domain $2. */
-const rowSql = (given: number): string => `
-    select q.* from jsonb_populate_record(null::send_queue, jsonb_build_object(
-      'message_id', 1, 'account_id', $1::bigint, 'domain_id', $2::bigint, 'channel', 'email', 'class', ${given},
-      'provider_id', 0, 'queued_at', now(), 'due_at', now())) q`;
-
-/** SQL: what the limits of the table decide about such a row. @param result SQL: a select of one row over `decided` */
-const decisionSql = (given: number, table: Limits, result: string): string => `(
-    with picked as (${rowSql(given)}
-    ), decided as materialized (${decidedSql(table)}
-    )
-    ${result})`;
-
-const holdOf = (given: number, table: Limits): string =>
-  decisionSql(given, table, `select hold from (${heldSql(table)}) h`);
-
 /** Limits that refuse a message at accept instead of holding it later. */
-const refusing = (limits as Limits).filter((limit) => limit.refusal !== undefined);
+const refusing = (table: Limits) => table.filter((limit) => limit.refusal !== undefined);
+/** POST /messages has reserved from these limits. */
+const unreserved = (table: Limits) => table.filter((limit) => limit.refusal === undefined);
 
-const projectSql = `
-  with account as materialized (
-    select * from accounts where id = $1
-  )${furtherCtes(figuresCtes(settingIn('$3::jsonb')))}
-  select ${decisionSql(messageClasses.transactional, refusing, 'select held_by from decided')} as refused_by,
-    ${holdOf(messageClasses.transactional, limitsOf(messageClasses.transactional))} as transactional,
-    ${holdOf(messageClasses.flow, limits)} as marketing,
-    json_build_array(${acceptRules.map(({ left }) => left(settingIn('$3::jsonb'))).join(', ')}) as "left"
-  from account a`;
-
-export const projectStatement = defineStatement({
-  from: import.meta.url,
-  sentBy: 'projectNext',
-  does: 'Projects what the limits decide about the next email of an account.',
-  parameters: [
-    'bigint: the account',
-    'bigint: the domain of the sender, or null',
-    'jsonb: the settings of the limits',
-  ],
-  shapes: { project_next: {} },
-  compose: () => projectSql,
+export const projectNextSql = defineSql(import.meta.url, './project_next.sql', {
+  table: limits,
+  regions: {
+    figures: (table) => furtherCtes(figuresCtes(settingIn('$3::jsonb'), table)),
+    refusing_decided: (table) => decidedSql(refusing(table)),
+    transactional_decided: (table) => decidedSql(unreserved(table)),
+    transactional_held: (table) => heldSql(unreserved(table)),
+    marketing_decided: (table) => decidedSql(table),
+    marketing_held: (table) => heldSql(table),
+    left: () => acceptRules.map(({ left }) => left(settingIn('$3::jsonb'))).join(', '),
+  },
 });
 
 interface Hold {
@@ -114,7 +82,7 @@ export async function projectNext(
   settings: LimitSettings,
 ): Promise<Projections> {
   const { rows } = await db.query<Row>({
-    ...projectStatement.prepared('project_next'),
+    ...projectNextSql,
     values: [accountId, domainId, JSON.stringify(settings)],
   });
   const row = rows[0];
