@@ -1,39 +1,26 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
 import type { Backlog } from '../../terms/backlog.ts';
 import { PROVIDER_UNAVAILABLE } from '../../ledger/limits/authority.ts';
 import { wakeCampaignsCte } from '../../ledger/blocks/wake-campaigns.ts';
-import { type Rerouted, targetCtes } from './reroute.ts';
+import { providersSql, type Rerouted } from './reroute.ts';
 
-/**
- * Moves due blocks of an account's campaigns to the first provider of its order that works, as `rerouteBacklog` moves
- * queue rows. If their provider was removed, it moves all blocks. Blocks that a sender has claimed stay, and so do SMS
- * from a number of the provider. Blocks that were held for the former provider become due at once.
- */
+export const rerouteBlocksSql = defineSql(import.meta.url, './reroute_blocks.sql', {
+  table: PROVIDER_UNAVAILABLE,
+  regions: {
+    providers: () => providersSql,
+    was_held: (reason) => `b.hold_reason = '${reason}'`,
+    woken_campaigns: () => wakeCampaignsCte('blocks where was_held'),
+  },
+});
+
+/** Moves due blocks of an account's campaigns to the first provider of its order that works. */
 export async function rerouteBlocks(
   db: Queryable,
   { channel, accountId, providerId }: Omit<Backlog, 'class'>,
 ): Promise<Rerouted> {
-  const { rows } = await db.query<Rerouted>({
-    name: 'reroute_held_blocks',
-    text: `
-    with ${targetCtes}, blocks as materialized (
-      select b.campaign_id, b.n, b.hold_reason = '${PROVIDER_UNAVAILABLE}' as was_held
-      from campaigns c join campaign_blocks b on b.campaign_id = c.id
-      where c.account_id = $2 and c.status = 'active' and c.phase in ('snapshot', 'sending')
-        and b.owner is null and b.closed_at is null and b.channel = $1 and b.provider_id = $4
-        and (b.due_at <= now() or (select yes from removed)) and (select id from target) is not null
-        and ($1 <> 'sms' or (select yes from removed) or not exists (
-          select from sms_senders s where s.brand_id = c.brand_id and s.removed_at is null and s.provider_id = $4))
-      order by b.campaign_id, b.n for update of b skip locked
-    ), moved as (
-      update campaign_blocks b set provider_id = (select id from target),
-        due_at = case when o.was_held then least(b.due_at, now()) else b.due_at end,
-        hold_reason = case when o.was_held then null else b.hold_reason end
-      from blocks o where b.campaign_id = o.campaign_id and b.n = o.n returning b.size
-    )${wakeCampaignsCte('blocks where was_held')}
-    select coalesce(sum(size), 0)::int as moved, (select id from target) as "providerId" from moved`,
-    values: [channel, accountId, accountId, providerId],
-  });
+  const values = [channel, accountId, accountId, providerId];
+  const { rows } = await db.query<Rerouted>({ ...rerouteBlocksSql, values });
   return rows[0] ?? { moved: 0, providerId: null };
 }
 
