@@ -1,31 +1,14 @@
 /** Locks and reads the messages that facts are about. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
 import { intentsOfSql } from '../ownership/open-intents.ts';
 import type { DeliveryFact } from './delivery-fact.ts';
 import type { ReportedMessage } from './fact-changes.ts';
 
-/**
- * SQL: locks messages in the order of their ids, as recording does, and reads them, with the open hand-overs of
- * messages not recorded as sent. Most are, so hand-overs are seldom read.
- */
-const lockSql = `
-  with locked as materialized (
-    select * from messages m where m.id = any($1) and m.id between $2 and $3 order by m.id for no key update
-  ), intended as (
-    select i.message_id, h.provider, i.attempt
-    from locked l cross join lateral ${intentsOfSql('l')} h
-    cross join unnest(h.message_ids, h.attempts) as i (message_id, attempt)
-    where l.sent_at is null and i.message_id = l.id
-  )
-  select m.id as "messageId", m.account_id as "accountId", m.brand_id as "brandId", m.contact_id as "contactId",
-    m.channel, m.class, m.status, m.test,
-    m.created_at as "createdAt", m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags,
-    m.attempt_count as "attemptCount", m.provider, m.provider_message_id as "providerMessageId",
-    m.sent_attempt as "sentAttempt", m.sent_at as "sentAt", m.delivered_at as "deliveredAt", m.response, m.failure,
-    m.bounce, null as "bouncedAt", i.provider as "intendedProvider", i.attempt as "intendedAttempt"
-  from locked m
-  left join lateral (
-    select * from intended where message_id = m.id order by attempt desc limit 1) i on true`;
+export const lockReportedMessages = defineSql(import.meta.url, './lock_reported_messages.sql', {
+  table: undefined,
+  regions: { intents: () => intentsOfSql('l') },
+});
 
 type LockedMessage = Omit<ReportedMessage, 'earlier'>;
 
@@ -95,9 +78,7 @@ export async function lockMessages(
 ): Promise<ReportedMessage[]> {
   const ids = [...new Set(facts.map(({ messageId }) => messageId))];
   const { rows } = await client.query<LockedMessage>({
-    name: 'lock_reported_messages',
-    text: lockSql,
-    // The bounds let PostgreSQL leave out partitions before it opens them.
+    ...lockReportedMessages,
     values: [ids, Math.min(...ids), Math.max(...ids)],
   });
   await addBounceTimes(client, rows, facts);
