@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
 import { acceptRules, type LimitSettings } from './authority.ts';
 import { settingIn } from '../../terms/sql-parts.ts';
 import type { AcceptRule, CountedMessage } from './limit.ts';
@@ -61,10 +62,19 @@ export function isLimitRefusal(error: unknown, rules: readonly AcceptRule[] = ac
   return error instanceof AppError && rules.some(({ code }) => code === error.code);
 }
 
-function leftSql(rules: readonly AcceptRule[]): string {
-  const parts = rules.map(({ left }) => left(settingIn('$2::jsonb')));
-  return `select a.id, json_build_array(${parts.join(', ')}) as "left" from accounts a where a.id = any($1::bigint[])`;
-}
+export const readLeft = defineSql(import.meta.url, './read_left.sql', {
+  table: acceptRules,
+  regions: { left: (rules) => rules.map(({ left }) => left(settingIn('$2::jsonb'))).join(', ') },
+});
+
+const readLeftOf = (
+  accountIds: readonly number[],
+  settings: LimitSettings,
+  rules: readonly AcceptRule[],
+) => ({
+  ...(rules === acceptRules ? readLeft : readLeft.filled(rules)),
+  values: [accountIds, JSON.stringify(settings)],
+});
 
 /** The first rule that has less left than the message takes. */
 function exceeded(rules: readonly AcceptRule[], left: Left, message: CountedMessage): AcceptRule | undefined {
@@ -117,14 +127,13 @@ export function createAdmission(
     ttlResolution: 0,
     perf: { now: clock },
   });
-  const sql = leftSql(rules);
   /** How often accounts were raised: what was read meanwhile may be older. */
   let raises = 0;
 
   async function read(accountIds: number[]): Promise<void> {
     if (accountIds.length === 0) return;
     const raisesBefore = raises;
-    const { rows } = await db.query<{ id: number; left: Left }>(sql, [accountIds, JSON.stringify(settings)]);
+    const { rows } = await db.query<{ id: number; left: Left }>(readLeftOf(accountIds, settings, rules));
     for (const { id, left } of rows) {
       Object.assign(suspects.get(id) ?? {}, { left, readAt: raises === raisesBefore ? clock() : -Infinity });
     }
