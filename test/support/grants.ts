@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { GrantSelection, McpScope } from '../../src/platform/auth/grant-caller.ts';
-import { mcpScopes } from '../../src/platform/auth/grant-caller.ts';
+import { type GrantSelection, type McpScope, mcpScopes } from '../../src/platform/auth/grant-caller.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 import { createGrant, tokenDigest } from '../../src/features/oauth/index.ts';
 

@@ -32,7 +32,11 @@ const taking = (table: Limits) =>
 function takenSql(table: Limits): string {
   const places =
     '(select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken';
-  return furtherCtes(taking(table).flatMap(({ take }) => take?.(places, '(select id from account)', settingIn('$9::jsonb')) ?? []));
+  return furtherCtes(
+    taking(table).flatMap(
+      ({ take }) => take?.(places, '(select id from account)', settingIn('$9::jsonb')) ?? [],
+    ),
+  );
 }
 
 /** SQL: assignments that write the reservations of the block `b`, each with a comma before it. */

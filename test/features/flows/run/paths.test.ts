@@ -1,13 +1,7 @@
 // The interpreter and the simulation follow the same path as a reference interpreter.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type {
-  Answer,
-  SimulatedContact,
-  SimulationResult,
-  SimulatedState,
-} from '../../../../src/features/flows/simulate/simulation.ts';
-import { simulateRun } from '../../../../src/features/flows/simulate/simulation.ts';
+import { type Answer, type SimulatedContact, type SimulatedState, simulateRun, type SimulationResult } from '../../../../src/features/flows/simulate/simulation.ts';
 import { readDataTime } from '../../../../src/features/flows/run/contact-reads.ts';
 import { allSteps } from '../../../../src/features/flows/steps/index.ts';
 import { evaluate, runInMemory } from './memory-context.ts';
