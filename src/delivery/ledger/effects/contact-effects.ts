@@ -20,9 +20,6 @@ export const contactOfMessageSql = `coalesce(m.contact_id, ${byChannelSql(
 export const contactOfEmailSql = `coalesce(m.contact_id, (
         select c.id from contacts c where c.brand_id = m.brand_id and c.email_key = m.to_key))`;
 
-/** SQL for an update of `messages m`: sets the contact. */
-export const setContactSql = `, contact_id = ${contactOfMessageSql}`;
-
 /** SQL over `updated`: how a message counts for its contact. */
 interface ContactOutcomes {
   /** The statement has set `sent_at`. */

@@ -4,7 +4,15 @@
  */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineSql } from '../../../platform/db/sql/define.ts';
-import { acceptRules, type LimitName, limits, type Limits, type LimitSettings } from './authority.ts';
+import {
+  acceptRules,
+  type LimitName,
+  limits,
+  type Limits,
+  type LimitSettings,
+  limitsOf,
+} from './authority.ts';
+import { messageClasses } from '../../terms/message.ts';
 import { furtherCtes, settingIn } from '../../terms/sql-parts.ts';
 import { decidedSql, figuresCtes, heldSql } from './claim-decision.ts';
 import type { CountedMessage } from './limit.ts';
@@ -27,16 +35,14 @@ export interface Projections {
 
 /** Limits that refuse a message at accept instead of holding it later. */
 const refusing = (table: Limits) => table.filter((limit) => limit.refusal !== undefined);
-/** POST /messages has reserved from these limits. */
-const unreserved = (table: Limits) => table.filter((limit) => limit.refusal === undefined);
 
 export const projectNextSql = defineSql(import.meta.url, './project_next.sql', {
   table: limits,
   regions: {
     figures: (table) => furtherCtes(figuresCtes(settingIn('$3::jsonb'), table)),
     refusing_decided: (table) => decidedSql(refusing(table)),
-    transactional_decided: (table) => decidedSql(unreserved(table)),
-    transactional_held: (table) => heldSql(unreserved(table)),
+    transactional_decided: (table) => decidedSql(limitsOf(messageClasses.transactional, table)),
+    transactional_held: (table) => heldSql(limitsOf(messageClasses.transactional, table)),
     marketing_decided: (table) => decidedSql(table),
     marketing_held: (table) => heldSql(table),
     left: () => acceptRules.map(({ left }) => left(settingIn('$3::jsonb'))).join(', '),
