@@ -6,10 +6,8 @@ import { recordFacts } from '../../src/delivery/ledger/facts/facts.ts';
 import type { HandOverOutcome } from '../../src/delivery/terms/hand-over-outcome.ts';
 import { claimBacklog } from '../../src/delivery/ledger/claim/claim.ts';
 import { recoverDeadSender } from '../../src/delivery/ledger/upkeep/dead-process.ts';
-import { intendBatch } from '../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../src/delivery/ledger/intend/queue-batch.ts';
 import { intendBlock } from '../../src/delivery/ledger/intend/block-batch.ts';
-import { intendRetries } from '../../src/delivery/ledger/intend/campaign-batch.ts';
-import { intendFlows } from '../../src/delivery/ledger/intend/flow-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../src/delivery/ledger/record/outcomes.ts';
 import { type BatchRecord, createBatchRecording } from '../../src/delivery/ledger/record/record.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -70,8 +68,6 @@ export interface Report {
   at?: Date;
 }
 
-const checks = { transactional: intendBatch, flow: intendFlows, campaign: intendRetries };
-
 /** @param owner the sender's process, see `insertSender` */
 export function createOutcomes({ pool }: Pick<Database, 'pool'>, owner: number) {
   let seq = 0;
@@ -104,7 +100,7 @@ export function createOutcomes({ pool }: Pick<Database, 'pool'>, owner: number) 
       TEST_LIMITS,
     );
     if (claims.length === 0) return null;
-    const messages = await checks[backlog](pool, { ...intent, claims });
+    const messages = await intendMessages(pool, { ...intent, claims });
     const leaving = messages.filter(({ verdict }) => verdict === 'send');
     return (outcomeOf) => ({
       owner,

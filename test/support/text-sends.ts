@@ -7,12 +7,11 @@ import type { HandOverOutcome } from '../../src/delivery/terms/hand-over-outcome
 import type { BatchMessage } from '../../src/delivery/ledger/intend/batch.ts';
 import { intendBlock } from '../../src/delivery/ledger/intend/block-batch.ts';
 import { endBlockClaim } from '../../src/delivery/ledger/blocks/claimed-blocks.ts';
-import { intendRetries } from '../../src/delivery/ledger/intend/campaign-batch.ts';
+import { intendMessages } from '../../src/delivery/ledger/intend/queue-batch.ts';
 import { claimBlock } from '../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { claimBacklog } from '../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../src/delivery/ledger/upkeep/dead-process.ts';
-import { intendFlows } from '../../src/delivery/ledger/intend/flow-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../src/delivery/ledger/record/record.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -99,12 +98,11 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
     return claimBacklog(pool, request, TEST_LIMITS);
   };
 
-  const intend = async (claims: readonly Claim[], of: Queued) => {
+  const intend = async (claims: readonly Claim[]) => {
     const request = { owner, seq: ++seq, provider: PROVIDER, claims, keyring: testKeyring };
     const block = claims[0]?.block;
     if (block) return { seq, block, messages: await intendBlock(pool, request, block) };
-    const check = of === 'flow' ? intendFlows : intendRetries;
-    return { seq, messages: await check(pool, request) };
+    return { seq, messages: await intendMessages(pool, request) };
   };
 
   /** Records the outcomes of the messages that left, twice, because the reply to the first record may be lost. */

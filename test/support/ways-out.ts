@@ -16,10 +16,9 @@ import type { Claim } from '../../src/delivery/ledger/ownership/claims.ts';
 import { takePlainMessages } from '../../src/delivery/ledger/claim/take.ts';
 import type { ProviderChannel } from '../../src/delivery/sender/compose/provider-channel.ts';
 import { recoverDeadSender } from '../../src/delivery/ledger/upkeep/dead-process.ts';
-import { type BatchMessage, intendBatch } from '../../src/delivery/ledger/intend/batch.ts';
+import type { BatchMessage } from '../../src/delivery/ledger/intend/batch.ts';
 import { intendBlock } from '../../src/delivery/ledger/intend/block-batch.ts';
-import { intendRetries } from '../../src/delivery/ledger/intend/campaign-batch.ts';
-import { intendFlows } from '../../src/delivery/ledger/intend/flow-batch.ts';
+import { intendMessages } from '../../src/delivery/ledger/intend/queue-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../src/delivery/ledger/record/outcomes.ts';
 import { type BatchRecord, createBatchRecording } from '../../src/delivery/ledger/record/record.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -154,14 +153,9 @@ export function createWaysOut(database: Database, owner: number) {
       ...{ owner: by, seq: ++seq, provider: PROVIDER, claims },
       ...{ keyring: testKeyring, plusAddresses },
     };
-    const [first] = claims;
-    const check = () => {
-      if (first?.block) return intendBlock(pool, request, first.block);
-      if (first?.class === messageClasses.campaign) return intendRetries(pool, request);
-      if (first?.class === messageClasses.flow) return intendFlows(pool, request);
-      return intendBatch(pool, request);
-    };
-    return { seq: request.seq, messages: await check() };
+    const block = claims[0]?.block;
+    const messages = block ? await intendBlock(pool, request, block) : await intendMessages(pool, request);
+    return { seq: request.seq, messages };
   }
 
   function recordOf(

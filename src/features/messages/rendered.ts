@@ -12,7 +12,7 @@ import {
 } from '../../delivery/sender/compose/shared-values.ts';
 import { headerText } from '../../delivery/content/templates/values.ts';
 import { createVersionReader, VersionMissingError } from '../../delivery/content/templates/versions.ts';
-import { runEventSql } from '../../delivery/ledger/intend/flow-batch.ts';
+import { eventSql } from '../../delivery/ledger/intend/recipient-sql.ts';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { findContactValues } from '../contacts/service.ts';
@@ -41,8 +41,8 @@ const isRendered = ({ campaign_id: campaignId, flow_id: flowId, html, text }: St
 /** The event that started the flow run; null: the run is gone, or no event started it. */
 async function findEvent(pool: pg.Pool, runId: number): Promise<Record<string, unknown> | null> {
   const { rows } = await pool.query<{ event: Record<string, unknown> | null }>({
-    name: 'event_of_run_2',
-    text: `select ${runEventSql('$1')} as event`,
+    name: 'event_of_run_3',
+    text: `select ${eventSql} as event from flow_runs r where r.id = $1`,
     values: [runId],
   });
   return rows[0]?.event ?? null;

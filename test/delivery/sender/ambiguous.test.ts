@@ -1,6 +1,7 @@
 // An unknown message is handed over again soon with an idempotency key, or after 120 s without a callback.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import type { DeliveryFact } from '../../../src/delivery/ledger/facts/delivery-fact.ts';
 import { recordFacts } from '../../../src/delivery/ledger/facts/facts.ts';
 import {
@@ -9,7 +10,6 @@ import {
   requireProviderKind,
 } from '../../../src/delivery/wire/providers/named.ts';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
-import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/ledger/upkeep/dead-process.ts';
 import {
@@ -32,6 +32,7 @@ import {
 } from '../../support/queued.ts';
 import { emailSettings, startTestSender, TEST_LIMITS, type TestSender } from '../../support/sending.ts';
 import { callbackSettings } from '../../support/signed-callbacks.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 const keyring = createKeyring('a secret of at least thirty-two characters');
 const DEAD = 71;
@@ -191,8 +192,15 @@ describe('a message of a provider with callbacks whose outcome is unknown', () =
     } as const;
     for (const priority of [messageClasses.transactional, messageClasses.campaign]) {
       const claims = await claimBacklog(pool, { ...base, class: priority }, TEST_LIMITS);
-      const intent = { owner: DEAD, seq: priority, provider: 'acme', reportSeconds: 120, claims };
-      expect(await intendBatch(pool, intent)).toHaveLength(1);
+      const intent = {
+        owner: DEAD,
+        seq: priority,
+        provider: 'acme',
+        keyring: testKeyring,
+        reportSeconds: 120,
+        claims,
+      };
+      expect(await intendMessages(pool, intent)).toHaveLength(1);
     }
     return [transactional ?? 0, campaign ?? 0];
   }

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
-import { intendFlows } from '../../../src/delivery/ledger/intend/flow-batch.ts';
 import { outcomeRecords } from '../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
 import { foldFlowCounts, readFlowCounts } from '../../../src/features/flows/counts.ts';
@@ -60,7 +60,7 @@ const claim = () =>
   );
 
 const intend = (claims: Awaited<ReturnType<typeof claim>>) =>
-  intendFlows(pool(), { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring });
+  intendMessages(pool(), { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring });
 
 /**
  * Claims, intends and records what is due, as a sender does. Every message that may leave is accepted.

@@ -1,5 +1,6 @@
 // A flow message is sent only with consent at the hand-over, and counts for its contact and flow.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { cancelMessages } from '../../../src/delivery/ledger/cancel/cancel.ts';
 import type { ContentEngine } from '../../../src/delivery/content/templates/content.ts';
 import { createContentEngine } from '../../../src/delivery/content/templates/engine.ts';
@@ -10,7 +11,6 @@ import { recordOptOut } from '../../../src/delivery/ledger/consent/opt-outs.ts';
 import { createSmtpProvider } from '../../../src/delivery/wire/providers/smtp/hand-over.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/ledger/upkeep/dead-process.ts';
-import { intendFlows } from '../../../src/delivery/ledger/intend/flow-batch.ts';
 import { createEmailChannel } from '../../../src/delivery/sender/email/hand-over.ts';
 import { keepUnapplied } from '../../../src/delivery/ledger/consent/unapplied-opt-outs.ts';
 import { optOutHashes } from '../../../src/delivery/ledger/consent/opt-outs.ts';
@@ -366,7 +366,7 @@ describe('outcomes', () => {
     } as const;
     const claims = await claimBacklog(test.database.pool, request, TEST_LIMITS);
     const batch = { owner: OWNER, seq: sent.messageId, provider: 'smtp', claims, keyring: testKeyring };
-    expect(await intendFlows(test.database.pool, batch)).toMatchObject([{ verdict: 'send' }]);
+    expect(await intendMessages(test.database.pool, batch)).toMatchObject([{ verdict: 'send' }]);
     await inTransaction(test.database.pool, (trx) => recoverDeadSender(trx, OWNER));
     return sent;
   }

@@ -1,7 +1,7 @@
 // Senders lock rows in one fixed order, so that recording, recovery and release cannot deadlock.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
-import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/ledger/upkeep/dead-process.ts';
@@ -14,6 +14,7 @@ import { testEvents } from '../../support/events.ts';
 import { countUnlockedRows } from '../../support/lock-order.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 90;
 const ACCOUNTS = 8;
@@ -62,7 +63,13 @@ const otherMessages = 'select 1 from messages for no key update';
 const intents = 'select 1 from handovers for update';
 
 async function intend(seq: number, wanted: Claim[]) {
-  return intendBatch(database.pool, { owner: OWNER, seq, provider: 'smtp', claims: wanted });
+  return intendMessages(database.pool, {
+    owner: OWNER,
+    seq,
+    provider: 'smtp',
+    keyring: testKeyring,
+    claims: wanted,
+  });
 }
 
 async function refusedBatch() {

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
-import { type BatchMessage, intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
+import type { BatchMessage } from '../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
 import { pauseSending } from '../../../src/features/accounts/service.ts';
@@ -11,6 +12,7 @@ import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 90;
 const STREAMS = 4;
@@ -58,8 +60,8 @@ it('pauses an account within seconds, however many intents overlap, and lets no 
   const verdicts: BatchMessage['verdict'][] = [];
   const intend = async (claim: Claim) => {
     const [message] = await inTransaction(database.pool, async (client) => {
-      const batch = { owner: OWNER, seq: ++seq, provider: 'smtp', claims: [claim] };
-      const messages = await intendBatch(client, batch);
+      const batch = { owner: OWNER, seq: ++seq, provider: 'smtp', keyring: testKeyring, claims: [claim] };
+      const messages = await intendMessages(client, batch);
       await sleep(INTENT_MS);
       return messages;
     });

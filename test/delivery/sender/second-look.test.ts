@@ -8,12 +8,11 @@ import {
   createRecipientFence,
   type RecipientFence,
 } from '../../../src/delivery/ledger/consent/recipient-fence.ts';
-import { type BatchMessage, intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
+import type { BatchMessage } from '../../../src/delivery/ledger/intend/batch.ts';
 import { intendBlock } from '../../../src/delivery/ledger/intend/block-batch.ts';
-import { intendRetries } from '../../../src/delivery/ledger/intend/campaign-batch.ts';
 import { claimBlock } from '../../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
-import { intendFlows } from '../../../src/delivery/ledger/intend/flow-batch.ts';
 import { createCallbackRecording } from '../../../src/features/callbacks/recording.ts';
 import { setSubscription } from '../../../src/features/contacts/service.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
@@ -101,7 +100,7 @@ async function bouncing() {
   await queueEmails(test.database, account, 2);
   const request = { ...backlog(), class: messageClasses.transactional, quantum: 2 };
   const batch = requestOf(await claimBacklog(database.pool, request, TEST_LIMITS));
-  return { sent, intend: () => intendBatch(database.pool, batch) };
+  return { sent, intend: () => intendMessages(database.pool, batch) };
 }
 
 const bounce = (messageId: number, source: DeliveryFact['source']): DeliveryFact => ({
@@ -185,7 +184,7 @@ async function retryIntent() {
   );
   const request = { ...backlog(), class: messageClasses.campaign, quantum: 2 };
   const claims = await claimBacklog(database.pool, request, TEST_LIMITS);
-  return () => intendRetries(database.pool, requestOf(claims));
+  return () => intendMessages(database.pool, requestOf(claims));
 }
 
 async function flowIntent() {
@@ -197,7 +196,7 @@ async function flowIntent() {
   }
   const request = { ...backlog(), class: messageClasses.flow, quantum: 2 };
   const claims = await claimBacklog(database.pool, request, TEST_LIMITS);
-  return () => intendFlows(database.pool, requestOf(claims));
+  return () => intendMessages(database.pool, requestOf(claims));
 }
 
 describe('an opt-out', () => {

@@ -1,8 +1,9 @@
 // The sender sends each message once, retries temporary refusals for 72 hours, and holds mail over a limit.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
-import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/ledger/claim/claim.ts';
+import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/ledger/upkeep/dead-process.ts';
 import { outcomeRecord } from '../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
@@ -33,6 +34,7 @@ import {
 } from '../../support/sending.ts';
 import { emailsSent } from '../../support/usage.ts';
 import { parseMessageReference } from '../../../src/delivery/terms/addresses/reference.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 let test: TestDatabase;
 let server: TestSmtpServer;
@@ -427,13 +429,16 @@ describe('a sender that dies', () => {
       TEST_LIMITS,
     );
 
+  const intend = (owner: number, claims: Claim[]) =>
+    intendMessages(test.database.pool, { owner, seq: 1, provider: 'smtp', keyring: testKeyring, claims });
+
   it('loses its claims; of its intents, only transactional messages are sent again', async () => {
     await queueEmails(test.database, account, 6);
     await query(`update messages set class = 2 where id in (select id from messages order by id limit 2)`);
     const owner = 76;
     await insertSender(test.database, 76);
     const claims = await claimAll(owner);
-    await intendBatch(test.database.pool, { owner, seq: 1, provider: 'smtp', claims: claims.slice(0, 4) });
+    await intend(owner, claims.slice(0, 4));
     expect(await recoverProcess(test.database.pool, owner, upkeep.processWork)).toBe(true);
     expect(await statusCounts(test.database)).toEqual({ unknown: 4, queued: 2 });
     expect(await query('select count(*) from send_queue where owner is null')).toEqual([{ count: 4 }]);
@@ -480,9 +485,7 @@ describe('a sender that dies', () => {
     const claims = await claimAll(77);
     expect(claims).toHaveLength(3);
     await query('delete from processes where id = 77');
-    expect(await intendBatch(test.database.pool, { owner: 77, seq: 1, provider: 'smtp', claims })).toEqual(
-      [],
-    );
+    expect(await intend(77, claims)).toEqual([]);
     expect(await query('select 1 from handovers')).toHaveLength(0);
   });
 
@@ -495,7 +498,7 @@ describe('a sender that dies', () => {
     const claims = await claimAll(80);
     await query('update messages set class = $1', [messageClass]);
     // The reply to this commit is lost, so the first two messages are given back, and another sender claims them.
-    await intendBatch(test.database.pool, { owner: 80, seq: 1, provider: 'smtp', claims });
+    await intend(80, claims);
     await releaseClaims(test.database.pool, 80, claims.slice(0, 2));
     const others = await claimAll(81);
     expect(others).toHaveLength(2);
@@ -511,12 +514,7 @@ describe('a sender that dies', () => {
     expect(await query('select distinct message_id from message_events')).toEqual([
       { message_id: claims[2]?.messageId },
     ]);
-    const batch = await intendBatch(test.database.pool, {
-      owner: 81,
-      seq: 1,
-      provider: 'smtp',
-      claims: others,
-    });
+    const batch = await intend(81, others);
     expect(batch.map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
@@ -524,7 +522,7 @@ describe('a sender that dies', () => {
     await queueEmails(test.database, account, 2);
     await insertSender(test.database, 78);
     const claims = await claimAll(78);
-    const batch = await intendBatch(test.database.pool, { owner: 78, seq: 1, provider: 'smtp', claims });
+    const batch = await intend(78, claims);
     await recoverDeadSender(test.database.pool, 78);
     expect(await statusCounts(test.database)).toEqual({ unknown: 2 });
     const accepted = {

@@ -1,7 +1,8 @@
 // Queue statements use their keys even if their plans were made while the queue was empty.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
-import { intendBatch, type BatchMessage } from '../../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
+import type { BatchMessage } from '../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/ledger/upkeep/dead-process.ts';
@@ -18,6 +19,7 @@ import {
   type StaleQueue,
   CLAIMED,
 } from '../../support/stale-queue.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 let stale: StaleQueue;
 let account: QueuedAccount;
@@ -38,7 +40,13 @@ function claim() {
 }
 
 function intend(seq: number, claims: Claim[]) {
-  return intendBatch(stale.sender.pool, { owner: OWNER, seq, provider: 'smtp', claims });
+  return intendMessages(stale.sender.pool, {
+    owner: OWNER,
+    seq,
+    provider: 'smtp',
+    keyring: testKeyring,
+    claims,
+  });
 }
 
 function record(seq: number, messages: BatchMessage[]) {

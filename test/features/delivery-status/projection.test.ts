@@ -9,7 +9,7 @@ import {
 } from '../../../src/delivery/ledger/limits/authority.ts';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
 import { addWalletEntry } from '../../../src/delivery/ledger/money/wallet.ts';
-import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
 import { allocateMessageIds, writeMessages } from '../../../src/delivery/ledger/accept/write-messages.ts';
@@ -20,6 +20,7 @@ import { type Database, openDatabase } from '../../../src/platform/db/database.t
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
 import { plainStatement } from '../../support/write-statement.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 88;
 const MILLICENTS = 1_000;
@@ -188,8 +189,8 @@ async function sendTransactional(subject: Subject): Promise<Outcome> {
   const claims = await claim(subject, messageClasses.transactional);
   const result = await claimed(Number(body.id), claims);
   if (claims.length > 0) {
-    const intent = { owner: OWNER, seq: ++seq, provider: 'smtp', claims };
-    const batch = await intendBatch(api.database.pool, intent);
+    const intent = { owner: OWNER, seq: ++seq, provider: 'smtp', keyring: testKeyring, claims };
+    const batch = await intendMessages(api.database.pool, intent);
     expect(batch.map(({ verdict }) => verdict)).toEqual(claims.map(() => 'send'));
   }
   return result;

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/terms/hand-over-outcome.ts';
-import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
 import { type OutcomeRecord, outcomeRecord } from '../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { testEvents } from '../../support/events.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 60;
 
@@ -51,7 +52,13 @@ async function attempt(
   const { accountId } = account;
   const wanted = { channel: 'email', class: messageClasses.transactional, accountId, owner: OWNER } as const;
   const claims = await claimBacklog(pool, { ...wanted, quantum: 1 }, TEST_LIMITS);
-  const [message] = await intendBatch(pool, { owner: OWNER, seq, provider: 'smtp', claims });
+  const [message] = await intendMessages(pool, {
+    owner: OWNER,
+    seq,
+    provider: 'smtp',
+    keyring: testKeyring,
+    claims,
+  });
   if (!message) throw new Error('no intent');
   return { seq, record: outcomeRecord(message, 'smtp', outcome) };
 }

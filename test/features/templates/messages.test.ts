@@ -1,6 +1,7 @@
 // A message keeps the template version of its acceptance, and its request is replayed if the template was deleted.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { intendBatch } from '../../../src/delivery/ledger/intend/batch.ts';
+import { messageClasses } from '../../../src/delivery/terms/message.ts';
+import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { createBrandOf } from '../../../src/features/templates/brand-parts.ts';
 import { findTemplate, findVersions } from '../../../src/features/templates/model.ts';
 import { sourceOf, versionHash } from '../../../src/features/templates/pin.ts';
@@ -241,11 +242,12 @@ describe('POST /messages with a template', () => {
       body.id,
       OWNER,
     ]);
-    const [checked] = await intendBatch(pool(), {
+    const [checked] = await intendMessages(pool(), {
       owner: OWNER,
       seq: 1,
       provider: 'smtp',
-      claims: [{ messageId: Number(body.id), epoch: 1 }],
+      keyring: testKeyring,
+      claims: [{ messageId: Number(body.id), epoch: 1, class: messageClasses.transactional }],
     });
     expect(checked?.verdict).toBe('content_missing');
   });

@@ -1,8 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import type { BatchMessage } from './batch.ts';
+import type { BatchMessage, BatchRequest } from './batch.ts';
 import { intendBatches, intendBlock } from './block-batch.ts';
 import type { BlockClaim } from '../ownership/claims.ts';
-import type { CampaignBatchRequest } from './campaign-batch.ts';
 
 /** Maximum number of batches in one statement. A pause waits until the statement ends. */
 const MAX_BATCHES = 8;
@@ -10,7 +9,7 @@ const MAX_BATCHES = 8;
 const MAX_AT_ONCE = 2;
 
 interface Waiting {
-  request: CampaignBatchRequest;
+  request: BatchRequest;
   resolve: (messages: BatchMessage[]) => void;
   reject: (error: unknown) => void;
 }
@@ -22,10 +21,8 @@ interface Group {
   running: number;
 }
 
-const keyOf = (
-  { campaignId, n, epoch }: BlockClaim,
-  { owner, provider, reportSeconds }: CampaignBatchRequest,
-) => `${campaignId}/${n}/${epoch}/${owner}/${reportSeconds ?? 0}/${provider}`;
+const keyOf = ({ campaignId, n, epoch }: BlockClaim, { owner, provider, reportSeconds }: BatchRequest) =>
+  `${campaignId}/${n}/${epoch}/${owner}/${reportSeconds ?? 0}/${provider}`;
 
 async function intendAll(client: Queryable, batches: readonly Waiting[], block: BlockClaim): Promise<void> {
   const [first, ...others] = batches.map(({ request }) => request);
@@ -47,7 +44,7 @@ async function intendAll(client: Queryable, batches: readonly Waiting[], block: 
  */
 export function createBlockIntents(
   client: Queryable,
-): (request: CampaignBatchRequest, block: BlockClaim) => Promise<BatchMessage[]> {
+): (request: BatchRequest, block: BlockClaim) => Promise<BatchMessage[]> {
   const groups = new Map<string, Group>();
 
   function run(key: string, group: Group): void {

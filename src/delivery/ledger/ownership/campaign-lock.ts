@@ -11,10 +11,3 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 export async function lockCampaignForChange(trx: Queryable, campaignId: number): Promise<void> {
   await trx.query('select stop_campaign_intents($1)', [campaignId]);
 }
-
-/**
- * SQL: the campaigns of messages that are about to be sent (`id, name, status, phase, version_ids`), as they are once
- * the transaction has the shared side of the lock, which it keeps until it ends.
- * @param ids SQL: an array of campaign ids
- */
-export const campaignsToSendSql = (ids: string): string => `select * from campaigns_to_send(${ids})`;

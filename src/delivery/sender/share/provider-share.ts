@@ -6,7 +6,6 @@ import type { QueueHandle } from '../../../platform/queue/loop.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { type Backlog, backlogName, shareName } from '../../terms/backlog.ts';
 import type { LimitSettings } from '../../ledger/limits/authority.ts';
-import { messageClasses } from '../../terms/message.ts';
 import { type HandOverResult, isOpen, onceKnown, untried } from '../../wire/adapters/port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 import {
@@ -17,13 +16,12 @@ import {
   type Intents,
   unknownOutcome,
 } from './batches.ts';
-import { type BatchMessage, intendBatch } from '../../ledger/intend/batch.ts';
+import type { BatchMessage, BatchRequest } from '../../ledger/intend/batch.ts';
 import { createBlockIntents } from '../../ledger/intend/block-intents.ts';
 import type { ClaimedBlocks } from '../../ledger/blocks/claimed-blocks.ts';
-import { type CampaignBatchRequest, intendRetries } from '../../ledger/intend/campaign-batch.ts';
 import { divideIntent } from '../../ledger/intend/divide.ts';
 import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
-import { intendFlows } from '../../ledger/intend/flow-batch.ts';
+import { intendMessages } from '../../ledger/intend/queue-batch.ts';
 import {
   type ByteBudget,
   campaignWorkers,
@@ -62,15 +60,13 @@ export interface ShareDeps {
 
 /**
  * Returns a function that checks a batch and writes its intent. The claims of a batch are of one kind: messages of one
- * block, retries of campaigns, messages of flows, or others.
+ * block, or rows of the queue of one class.
  */
 function createIntend(pool: pg.Pool) {
   const intendBlock = createBlockIntents(pool);
-  return (request: CampaignBatchRequest, [first]: readonly Claim[]): Promise<BatchMessage[]> => {
-    if (first?.block) return intendBlock(request, first.block);
-    if (first?.class === messageClasses.campaign) return intendRetries(pool, request);
-    if (first?.class === messageClasses.flow) return intendFlows(pool, request);
-    return intendBatch(pool, request);
+  return (request: BatchRequest, claims: readonly Claim[]): Promise<BatchMessage[]> => {
+    const block = claims[0]?.block;
+    return block ? intendBlock(request, block) : intendMessages(pool, { ...request, claims });
   };
 }
 

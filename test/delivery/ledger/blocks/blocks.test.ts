@@ -9,10 +9,10 @@ import { recountBlocks } from '../../../../src/delivery/ledger/blocks/tallies.ts
 import { lockCampaignForChange } from '../../../../src/delivery/ledger/ownership/campaign-lock.ts';
 import { optOutHashes } from '../../../../src/delivery/ledger/consent/opt-outs.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import type { BatchMessage } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { endBlockClaim } from '../../../../src/delivery/ledger/blocks/claimed-blocks.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
-import { intendRetries } from '../../../../src/delivery/ledger/intend/campaign-batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../../src/delivery/ledger/upkeep/dead-process.ts';
@@ -383,7 +383,7 @@ describe('an intent', () => {
     await update('update send_queue set due_at = now() where campaign_id = $1', campaign.campaignId);
     const retries = await claimRetries(OWNER);
     await setCampaign(`status = 'completed', phase = 'done', outcome = 'canceled'`);
-    expect(verdictsOf(await intendRetries(database.pool, requestOf(retries)))).toEqual(['campaign_stopped']);
+    expect(verdictsOf(await intendMessages(database.pool, requestOf(retries)))).toEqual(['campaign_stopped']);
   });
 });
 
@@ -427,7 +427,7 @@ describe('a record', () => {
     await update('update send_queue set due_at = now() where campaign_id = $1', campaign.campaignId);
     const retries = await claimRetries(OWNER);
     const batch = requestOf(retries);
-    const messages = await intendRetries(database.pool, batch);
+    const messages = await intendMessages(database.pool, batch);
     expect(messages).toMatchObject([{ verdict: 'send', attempt: 2, campaign: { id: campaign.campaignId } }]);
     await recordBatches()([
       { owner: OWNER, seq: batch.seq, outcomes: outcomeRecords('smtp', messages, [accepted]) },
@@ -537,7 +537,7 @@ it('queues unknown recipients once more with their attempts', async () => {
   expect(await requeue(2)).toBe(0);
   expect(await queueRows()).toMatchObject([{ attempt_count: 1 }, { attempt_count: 1 }, { attempt_count: 1 }]);
   const retries = await claimRetries(OTHER);
-  const messages = await intendRetries(database.pool, requestOf(retries, OTHER));
+  const messages = await intendMessages(database.pool, requestOf(retries, OTHER));
   expect(messages.map(({ verdict, attempt, uncertain }) => ({ verdict, attempt, uncertain }))).toEqual(
     Array.from({ length: 3 }, () => ({ verdict: 'send', attempt: 2, uncertain: true })),
   );

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages } from '../../../../src/delivery/ledger/blocks/campaign-blocks.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
 import { endBlockClaim } from '../../../../src/delivery/ledger/blocks/claimed-blocks.ts';
-import { intendRetries } from '../../../../src/delivery/ledger/intend/campaign-batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../../src/delivery/ledger/upkeep/dead-process.ts';
@@ -277,7 +277,7 @@ describe('a recipient is counted once', () => {
       TEST_LIMITS,
     );
     const batch = requestOf(retries);
-    const messages = await intendRetries(test.database.pool, batch);
+    const messages = await intendMessages(test.database.pool, batch);
     await recordBatches()([
       { owner: OWNER, seq: batch.seq, outcomes: outcomeRecords('smtp', messages, [accepted]) },
     ]);

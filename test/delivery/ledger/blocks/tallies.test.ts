@@ -4,8 +4,8 @@ import { campaignCounts } from '../../../../src/features/campaigns/campaign-coun
 import { recountBlocks } from '../../../../src/delivery/ledger/blocks/tallies.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
 import { endBlockClaim } from '../../../../src/delivery/ledger/blocks/claimed-blocks.ts';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
-import { intendRetries } from '../../../../src/delivery/ledger/intend/campaign-batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../../src/delivery/ledger/upkeep/dead-process.ts';
@@ -99,7 +99,7 @@ async function handOverRetries(): Promise<BatchRecord> {
   const request = { channel: 'email' as const, class: 2, accountId: account.accountId, owner: OWNER };
   const retries = await claimBacklog(database.pool, { ...request, quantum: 50 }, TEST_LIMITS);
   const intent = requestOf(retries);
-  const messages = await intendRetries(database.pool, intent);
+  const messages = await intendMessages(database.pool, intent);
   const outcomes = messages.map(() => accepted);
   return { owner: OWNER, seq: intent.seq, outcomes: outcomeRecords('smtp', messages, outcomes) };
 }

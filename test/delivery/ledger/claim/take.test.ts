@@ -1,10 +1,10 @@
 // Taking plain messages does what a claim and an intent do, and leaves all other messages to them, unchanged.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import { ACCOUNT_LOCK } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { takePlainMessages } from '../../../../src/delivery/ledger/claim/take.ts';
-import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { pauseSending } from '../../../../src/features/accounts/service.ts';
 import type { Database } from '../../../../src/platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../../src/platform/db/queryable.ts';
@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../../support/database
 import { eventually } from '../../../support/eventually.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 90;
 
@@ -117,7 +118,13 @@ describe('plain messages', () => {
       LIMITS,
     );
     expect(taken?.claims).toEqual(claims);
-    const batch = await intendBatch(database.pool, { owner: OWNER, seq: ++seq, provider: 'smtp', claims });
+    const batch = await intendMessages(database.pool, {
+      owner: OWNER,
+      seq: ++seq,
+      provider: 'smtp',
+      keyring: testKeyring,
+      claims,
+    });
     expect(taken?.messages).toEqual(batch);
     expect(taken?.messages).toHaveLength(3);
   });

@@ -1,10 +1,10 @@
 // Once a suppression is confirmed, no message leaves for the address without an earlier intent.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import {
   createRecipientFence,
   type RecipientFence,
 } from '../../../../src/delivery/ledger/consent/recipient-fence.ts';
-import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
@@ -20,6 +20,7 @@ import {
   statusCounts,
 } from '../../../support/queued.ts';
 import { startSmtpServer, startTestSender, TEST_LIMITS } from '../../../support/sending.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 90;
 
@@ -60,7 +61,7 @@ async function claim(): Promise<Claim[]> {
   return claimBacklog(database.pool, { ...backlog, quantum: 2 }, TEST_LIMITS);
 }
 
-const batch = (claims: Claim[]) => ({ owner: OWNER, seq: 1, provider: 'smtp', claims });
+const batch = (claims: Claim[]) => ({ owner: OWNER, seq: 1, provider: 'smtp', keyring: testKeyring, claims });
 
 async function untilWaiting(event: string): Promise<void> {
   await eventually(async () => {
@@ -77,7 +78,7 @@ describe('a suppression', () => {
     const claims = await claim();
     const order: string[] = [];
     const suppressed = await inTransaction(database.pool, async (client) => {
-      const messages = await intendBatch(client, batch(claims));
+      const messages = await intendMessages(client, batch(claims));
       expect(messages.map(({ verdict }) => verdict)).toEqual(['send', 'send']);
       const confirmed = suppress('u0@example.com').then(() => order.push('confirmed'));
       await untilWaiting('PgSleep');
@@ -93,7 +94,7 @@ describe('a suppression', () => {
     const intending = await inTransaction(test.database.pool, async (client) => {
       // The intent's statement has its view of the data and waits for its locks.
       await client.query('select stop_intents($1)', [account.accountId]);
-      const messages = intendBatch(database.pool, batch(claims));
+      const messages = intendMessages(database.pool, batch(claims));
       await untilWaiting('advisory');
       await suppress('u0@example.com');
       return { messages };
@@ -108,7 +109,7 @@ describe('a suppression', () => {
   it('does not wait for intents that begin after it', async () => {
     const claims = await claim();
     await inTransaction(database.pool, async (client) => {
-      await intendBatch(client, batch(claims));
+      await intendMessages(client, batch(claims));
       const other = await insertAccount(test.database);
       await fence.wait(other.accountId);
     });
@@ -117,10 +118,10 @@ describe('a suppression', () => {
   it('stops no sender while it waits', async () => {
     const claims = await claim();
     await inTransaction(database.pool, async (client) => {
-      await intendBatch(client, batch(claims.slice(0, 1)));
+      await intendMessages(client, batch(claims.slice(0, 1)));
       const confirmed = suppress('nobody@example.com');
       await untilWaiting('PgSleep');
-      const further = await intendBatch(database.pool, { ...batch(claims.slice(1)), seq: 2 });
+      const further = await intendMessages(database.pool, { ...batch(claims.slice(1)), seq: 2 });
       expect(further.map(({ verdict }) => verdict)).toEqual(['send']);
       return { confirmed };
     }).then(({ confirmed }) => confirmed);
@@ -129,13 +130,13 @@ describe('a suppression', () => {
   it('covers addresses with and without a tag if the setting says so', async () => {
     const claims = await claim();
     await suppress('u0+news@example.com');
-    const plain = await intendBatch(database.pool, batch(claims));
+    const plain = await intendMessages(database.pool, batch(claims));
     expect(plain.map(({ verdict }) => verdict)).toEqual(['send', 'send']);
-    const merged = await intendBatch(database.pool, { ...batch(claims), seq: 2, plusAddresses: true });
+    const merged = await intendMessages(database.pool, { ...batch(claims), seq: 2, plusAddresses: true });
     expect(merged.map(({ verdict }) => verdict)).toEqual(['suppressed', 'send']);
     // This also holds some time after the API has suppressed an address.
     await test.database.pool.query('update accounts set recipients_changed_at = null');
-    const later = await intendBatch(database.pool, { ...batch(claims), seq: 3, plusAddresses: true });
+    const later = await intendMessages(database.pool, { ...batch(claims), seq: 3, plusAddresses: true });
     expect(later.map(({ verdict }) => verdict)).toEqual(['suppressed', 'send']);
   });
 });

@@ -1,10 +1,10 @@
 // Outcomes, opens and clicks count once for the contact of their message, and never for a deleted contact.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import type { DeliveryFact } from '../../../../src/delivery/ledger/facts/delivery-fact.ts';
 import { recordFacts } from '../../../../src/delivery/ledger/facts/facts.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
-import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import { outcomeRecord } from '../../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
@@ -19,6 +19,7 @@ import { countUnlockedRows } from '../../../support/lock-order.ts';
 import { insertSender, queueEmails } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
 import { hitOn, targetsOf, writeTrackedMail } from '../../../support/tracking.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 71;
 const PROVIDER = 'relay';
@@ -79,7 +80,13 @@ async function intend(outcome: HandOverOutcome, seq = 1) {
     quantum: 100,
   } as const;
   const claims = await claimBacklog(database.pool, wanted, TEST_LIMITS);
-  const batch = await intendBatch(database.pool, { owner: OWNER, seq, provider: PROVIDER, claims });
+  const batch = await intendMessages(database.pool, {
+    owner: OWNER,
+    seq,
+    provider: PROVIDER,
+    keyring: testKeyring,
+    claims,
+  });
   const outcomes = batch.map((message) => outcomeRecord(message, PROVIDER, outcome));
   const record = createBatchRecording({ pool: database.pool, events: testEvents });
   return () => record([{ owner: OWNER, seq, outcomes }]);

@@ -1,10 +1,10 @@
 // Reports count once, in any order, and only from a provider that has had the message.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import type { DeliveryFact } from '../../../../src/delivery/ledger/facts/delivery-fact.ts';
 import { recordFacts } from '../../../../src/delivery/ledger/facts/facts.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
-import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import { outcomeRecord } from '../../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
@@ -20,6 +20,7 @@ import { insertSender, queueEmails } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
 import { emailsSent as countEmailsSent } from '../../../support/usage.ts';
 import { addWebhook } from '../../../support/webhooks.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 61;
 const PROVIDER = 'relay';
@@ -75,7 +76,13 @@ async function intend(outcome: HandOverOutcome, provider = PROVIDER, seq = 1) {
     quantum: 100,
   } as const;
   const claims = await claimBacklog(database.pool, wanted, TEST_LIMITS);
-  const batch = await intendBatch(database.pool, { owner: OWNER, seq, provider, claims });
+  const batch = await intendMessages(database.pool, {
+    owner: OWNER,
+    seq,
+    provider,
+    keyring: testKeyring,
+    claims,
+  });
   if (batch.length === 0) throw new Error('no intent');
   const outcomes = batch.map((message) => outcomeRecord(message, provider, outcome));
   return () =>

@@ -1,5 +1,6 @@
 // A new kind of limit needs only a row in the table to hold, count, charge and return messages.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { DEFAULT_PROVIDER } from '../../../../src/delivery/terms/backlog.ts';
 import { limits } from '../../../../src/delivery/ledger/limits/authority.ts';
 import type { Limit } from '../../../../src/delivery/ledger/limits/limit.ts';
@@ -8,13 +9,13 @@ import { claimFunction } from '../../../../src/delivery/ledger/claim/claim.ts';
 import { outcomeRecord } from '../../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
 import { recordOutcomes } from '../../../../src/delivery/ledger/record/record-function.ts';
-import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/database.ts';
 import { createFunctions } from '../../../../src/platform/db/sql/install.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
 
 /** Limits as later features will declare them: one file and one line of the table each. */
 
@@ -96,7 +97,7 @@ beforeEach(async () => {
   account = await insertAccount(database);
 });
 
-async function claim(quantum: number): Promise<{ messageId: number; epoch: number }[]> {
+async function claim(quantum: number): Promise<{ messageId: number; epoch: number; class: number }[]> {
   const request = {
     channel: 'email',
     class: messageClasses.transactional,
@@ -111,7 +112,7 @@ async function claim(quantum: number): Promise<{ messageId: number; epoch: numbe
     [JSON.stringify(request)],
   );
   return rows.flatMap(({ message_id: messageId, claim_epoch: epoch }) =>
-    messageId === null ? [] : { messageId, epoch },
+    messageId === null ? [] : { messageId, epoch, class: request.class },
   );
 }
 
@@ -171,10 +172,11 @@ it('counts a message only in quotas that let it go', async () => {
 
 it('uses up reservations of sent messages, and returns those of refused ones', async () => {
   await queueEmails(database, account, 3);
-  const messages = await intendBatch(database.pool, {
+  const messages = await intendMessages(database.pool, {
     owner: OWNER,
     seq: 1,
     provider: 'smtp',
+    keyring: testKeyring,
     claims: await claim(3),
   });
   const accepted = {
@@ -199,10 +201,11 @@ it('uses up reservations of sent messages, and returns those of refused ones', a
 
 it('uses up reservations of plain messages, which one provider accepted at the first attempt', async () => {
   await queueEmails(database, account, 2);
-  const messages = await intendBatch(database.pool, {
+  const messages = await intendMessages(database.pool, {
     owner: OWNER,
     seq: 2,
     provider: 'smtp',
+    keyring: testKeyring,
     claims: await claim(2),
   });
   const accepted = {

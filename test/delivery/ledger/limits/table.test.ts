@@ -1,5 +1,6 @@
 // Each limit refuses, holds, reserves and reports as its table row says, and held messages are released or expire.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { createAdmission } from '../../../../src/delivery/ledger/limits/admission.ts';
 import {
   acceptRules,
@@ -11,7 +12,6 @@ import { readCapacity } from '../../../../src/delivery/ledger/limits/capacity.ts
 import type { Limit } from '../../../../src/delivery/ledger/limits/limit.ts';
 import { releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
 import { type MessageClass, messageClasses } from '../../../../src/delivery/terms/message.ts';
-import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { refusalRecord } from '../../../../src/delivery/ledger/record/outcomes.ts';
@@ -25,6 +25,7 @@ import { limitSituations } from '../../../support/limit-situations.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
 import { plainStatement } from '../../../support/write-statement.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 90;
 const actor = { kind: 'api_key', id: 1, test: false } as const;
@@ -63,7 +64,13 @@ const holdsAccountOf = ({ condition, quota }: Limit) =>
   condition ? condition.reads === 'account' : !quota?.per;
 
 const intend = (claims: Claim[]) =>
-  intendBatch(test.database.pool, { owner: OWNER, seq: account.accountId, provider: 'smtp', claims });
+  intendMessages(test.database.pool, {
+    owner: OWNER,
+    seq: account.accountId,
+    provider: 'smtp',
+    keyring: testKeyring,
+    claims,
+  });
 
 async function accept(): Promise<void> {
   const [id = 0] = await allocateMessageIds(test.database.pool, 1);

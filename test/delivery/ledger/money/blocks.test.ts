@@ -6,9 +6,9 @@ import {
 } from '../../../../src/delivery/ledger/blocks/campaign-blocks.ts';
 import { type Channel, type MessageClass, messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
 import { endBlockClaim } from '../../../../src/delivery/ledger/blocks/claimed-blocks.ts';
-import { intendRetries } from '../../../../src/delivery/ledger/intend/campaign-batch.ts';
 import { claimBlock } from '../../../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
@@ -75,7 +75,7 @@ async function intend(claims: readonly Claim[], outcomeOf: (n: number) => HandOv
   const block = claims[0]?.block;
   const messages = block
     ? await intendBlock(test.database.pool, request, block)
-    : await intendRetries(test.database.pool, request);
+    : await intendMessages(test.database.pool, request);
   const leaving = messages.filter(({ verdict }) => verdict === 'send');
   const outcomes = leaving.map((_, n) => outcomeOf(n));
   const records = outcomeRecords('smtp', messages, outcomes);

@@ -9,15 +9,14 @@ import { cancelMessages } from '../../../../src/delivery/ledger/cancel/cancel.ts
 import { releaseCtes, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
-import { type BatchMessage, intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
+import type { BatchMessage } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
 import { endBlockClaim } from '../../../../src/delivery/ledger/blocks/claimed-blocks.ts';
-import { intendRetries } from '../../../../src/delivery/ledger/intend/campaign-batch.ts';
 import { claimBlock } from '../../../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { claimBacklog, releaseClaims } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../../src/delivery/ledger/upkeep/dead-process.ts';
-import { intendFlows } from '../../../../src/delivery/ledger/intend/flow-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
 import { balanceSql } from '../../../../src/delivery/ledger/money/wallet.ts';
@@ -153,8 +152,6 @@ async function acceptSome(account: QueuedAccount, count: number): Promise<void> 
   }
 }
 
-const intends = [intendBatch, intendFlows, intendRetries];
-
 async function record(
   claims: readonly Claim[],
   messages: BatchMessage[],
@@ -179,7 +176,6 @@ async function record(
 /** Hands claims over, gives them back, or dies with them. */
 async function useClaims(
   claims: readonly Claim[],
-  priority: number,
   step: Extract<Step, { do: 'claim' | 'block' }>,
 ): Promise<void> {
   const { pool } = test.database;
@@ -194,9 +190,7 @@ async function useClaims(
       claims: claims.slice(0, 1 + (step.outcome % claims.length)),
       keyring: testKeyring,
     };
-    const messages = block
-      ? await intendBlock(pool, request, block)
-      : await (intends[priority] as typeof intendFlows)(pool, request);
+    const messages = block ? await intendBlock(pool, request, block) : await intendMessages(pool, request);
     const isTakenForDead = step.then === 'die' || step.then === 'late';
     if (isTakenForDead) await inTransaction(pool, (trx) => recoverDeadSender(trx, OWNER));
     if (step.then !== 'die') await record(claims, messages, own, step);
@@ -223,7 +217,7 @@ async function claimSome(
       owner: OWNER,
       messages: 1 + step.n,
     };
-    return useClaims((await claimBlock(pool, request, TEST_LIMITS)).claims, messageClasses.campaign, step);
+    return useClaims((await claimBlock(pool, request, TEST_LIMITS)).claims, step);
   }
   const priority = step.n % 3;
   const claims = await claimBacklog(
@@ -231,7 +225,7 @@ async function claimSome(
     { channel: 'email', class: priority, accountId, owner: OWNER, quantum: 1 + step.n },
     TEST_LIMITS,
   );
-  return useClaims(claims, priority, step);
+  return useClaims(claims, step);
 }
 
 /** Ends the month, and posts the one before it, which ended a month ago. */

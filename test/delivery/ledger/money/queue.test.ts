@@ -1,11 +1,11 @@
 // A queued message reserves its price once in the claim, and is charged or returned by its outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { cancelMessages } from '../../../../src/delivery/ledger/cancel/cancel.ts';
 import { recordFacts } from '../../../../src/delivery/ledger/facts/facts.ts';
 import { releaseCtes, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
-import { intendFlows } from '../../../../src/delivery/ledger/intend/flow-batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../../src/delivery/ledger/upkeep/dead-process.ts';
@@ -55,7 +55,7 @@ const claim = (quantum = 50): Promise<Claim[]> =>
 
 const intend = async (claims: readonly Claim[]) => {
   const request = { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring };
-  return { seq: request.seq, messages: await intendFlows(test.database.pool, request) };
+  return { seq: request.seq, messages: await intendMessages(test.database.pool, request) };
 };
 
 /** Hands claims over, with the same outcome for each. */

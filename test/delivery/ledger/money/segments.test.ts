@@ -63,24 +63,24 @@ const unknown: HandOverOutcome = { kind: 'unknown', reason: 'lost' };
 /** Hands over two texts of a campaign and one of a flow, which have reserved three segments each. */
 async function handedOver() {
   const campaign = await texts.campaignTo([german(), german()]);
-  const ofBlock = await texts.intend(await texts.claimTexts(), 'campaign');
+  const ofBlock = await texts.intend(await texts.claimTexts());
   await texts.flowTo(german());
-  const ofFlow = await texts.intend(await texts.claimQueued('flow'), 'flow');
+  const ofFlow = await texts.intend(await texts.claimQueued('flow'));
   return { campaign, ofBlock, ofFlow };
 }
 
 /** Hands over what waits for another attempt. */
 async function claimAgain(of: 'flow' | 'campaign' = 'campaign') {
   await query('update send_queue set due_at = now() where account_id = $1', account.accountId);
-  return texts.intend(await texts.claimQueued(of), of);
+  return texts.intend(await texts.claimQueued(of));
 }
 
 describe('a text of several segments', () => {
   it('counts and is charged by the segments of the rendered text', async () => {
     await texts.campaignTo([german(), german()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), (_, n) => took(n + 2));
+    await texts.record(await texts.intend(await texts.claimTexts()), (_, n) => took(n + 2));
     await texts.flowTo(german());
-    await texts.record(await texts.intend(await texts.claimQueued('flow'), 'flow'), () => took(3));
+    await texts.record(await texts.intend(await texts.claimQueued('flow')), () => took(3));
     expect(await messagesOf()).toMatchObject([{ segments: 2 }, { segments: 3 }, { segments: 3 }]);
     await expectCharged(8);
   });
@@ -88,7 +88,7 @@ describe('a text of several segments', () => {
   it('counts by its segments if it costs nothing', async () => {
     await query('delete from prices');
     await texts.campaignTo([german()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => took(3));
+    await texts.record(await texts.intend(await texts.claimTexts()), () => took(3));
     expect(await messagesOf()).toMatchObject([{ segments: 3 }]);
     expect(await countedUsage(test.database.pool, account.accountId)).toMatchObject([{ sms: 3 }]);
   });
@@ -110,18 +110,18 @@ describe('a text of several segments', () => {
     await texts.claimTexts();
     await texts.recover();
     expect(await monthsOf(test.database, account)).toMatchObject({ texts: 6 });
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => took(2));
+    await texts.record(await texts.intend(await texts.claimTexts()), () => took(2));
     await expectCharged(4);
   });
 
   it('counts by what it is charged if its outcome is unknown', async () => {
     await texts.campaignTo([german()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => ({
+    await texts.record(await texts.intend(await texts.claimTexts()), () => ({
       kind: 'unknown',
       reason: 'time-out',
     }));
     await texts.flowTo(german());
-    await texts.record(await texts.intend(await texts.claimQueued('flow'), 'flow'), () => ({
+    await texts.record(await texts.intend(await texts.claimQueued('flow')), () => ({
       kind: 'unknown',
       reason: 'lost',
     }));
@@ -141,7 +141,7 @@ describe('a text of several segments', () => {
 
   it('is charged what was sent if a report of its retry comes before the outcome', async () => {
     await texts.campaignTo([german()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => deferred);
+    await texts.record(await texts.intend(await texts.claimTexts()), () => deferred);
     const intended = await claimAgain();
     await texts.report(leavingOf(intended), 'delivered');
     await expectCharged(3);
@@ -187,7 +187,7 @@ describe('a text of several segments', () => {
 
   it('is charged what was sent if another attempt at it is accepted', async () => {
     const campaign = await texts.campaignTo([german()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => unknown);
+    await texts.record(await texts.intend(await texts.claimTexts()), () => unknown);
     await expectCharged(3);
     await texts.resend(campaign);
     await texts.record(await claimAgain(), () => took(1));
@@ -196,7 +196,7 @@ describe('a text of several segments', () => {
 
   it('is charged what was sent if its provider recognizes it when it is handed over again', async () => {
     await texts.flowTo(german());
-    await texts.record(await texts.intend(await texts.claimQueued('flow'), 'flow'), () => unknown, true);
+    await texts.record(await texts.intend(await texts.claimQueued('flow')), () => unknown, true);
     await expectCharged(3);
     await texts.record(await claimAgain('flow'), () => took(1));
     expect(await messagesOf()).toMatchObject([{ status: 'sent', segments: 1 }]);
@@ -205,7 +205,7 @@ describe('a text of several segments', () => {
 
   it('is charged the lowest number of segments of all its attempts', async () => {
     const campaign = await texts.campaignTo([german()]);
-    const first = await texts.intend(await texts.claimTexts(), 'campaign');
+    const first = await texts.intend(await texts.claimTexts());
     await texts.recover();
     await texts.resend(campaign);
     const second = await claimAgain();

@@ -96,7 +96,7 @@ async function handOver({ texts, handedOver }: World, { do: what, n }: Step): Pr
   const of = what === 'flow' ? 'flow' : 'campaign';
   const claims = what === 'block' ? await texts.claimTexts() : await texts.claimQueued(of);
   if (claims.length === 0) return;
-  const intended = await texts.intend(claims, of);
+  const intended = await texts.intend(claims);
   const given = leavingOf(intended).map((_, k) => chosen(outcomes, n + k * 5) as HandOverOutcome);
   handedOver.push({ intended, outcomes: given, repeatable: what !== 'block' && n % 3 === 0, state: 'open' });
 }

@@ -51,7 +51,7 @@ describe('a text to a country without a price', () => {
     await texts.campaignTo([one, two, three]);
     const claims = await texts.claimTexts();
     expect(claims).toHaveLength(3);
-    await texts.record(await texts.intend(claims, 'campaign'), () => took(1));
+    await texts.record(await texts.intend(claims), () => took(1));
     expect(await messagesOf()).toEqual([
       { to: one, status: 'sent', code: null, segments: 1 },
       { to: two, status: 'skipped', code: 'no_price', segments: null },
@@ -64,7 +64,7 @@ describe('a text to a country without a price', () => {
     await credit(test.database, account, -100 * PRICE + 2 * PRICE);
     const [one, two] = [american(), german()];
     await texts.campaignTo([one, two], 2);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => took(2));
+    await texts.record(await texts.intend(await texts.claimTexts()), () => took(2));
     expect(await messagesOf()).toMatchObject([
       { status: 'skipped', code: 'no_price' },
       { status: 'sent', segments: 2 },
@@ -74,14 +74,14 @@ describe('a text to a country without a price', () => {
 
   it('is skipped if its price is removed before the retry', async () => {
     await texts.campaignTo([german()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => ({
+    await texts.record(await texts.intend(await texts.claimTexts()), () => ({
       kind: 'deferred',
       response: 'later',
     }));
     await setPrice(test.database, PRICE, { country: 'FR' });
     await query(`delete from prices where country = 'DE'`);
     await query('update send_queue set due_at = now() where account_id = $1', account.accountId);
-    await texts.record(await texts.intend(await texts.claimQueued('campaign'), 'campaign'), () => took(1));
+    await texts.record(await texts.intend(await texts.claimQueued('campaign')), () => took(1));
     expect(await messagesOf()).toMatchObject([{ status: 'skipped', code: 'no_price' }]);
     await expectCharged(0);
   });
@@ -97,7 +97,7 @@ describe('a text to a country without a price', () => {
     await texts.flowTo(german());
     await setPrice(test.database, PRICE, { country: 'FR' });
     await query(`delete from prices where country = 'DE'`);
-    await texts.record(await texts.intend(await texts.claimQueued('flow'), 'flow'), () => took(1));
+    await texts.record(await texts.intend(await texts.claimQueued('flow')), () => took(1));
     expect(await messagesOf()).toMatchObject([{ status: 'skipped', code: 'no_price' }]);
     await expectCharged(0);
   });
@@ -107,7 +107,7 @@ describe('a text to a country without a price', () => {
     const claims = await texts.claimQueued('flow');
     await setPrice(test.database, PRICE, { country: 'FR' });
     await query(`delete from prices where country = 'DE'`);
-    await texts.record(await texts.intend(claims, 'flow'), () => took(2));
+    await texts.record(await texts.intend(claims), () => took(2));
     expect(await messagesOf()).toMatchObject([{ status: 'sent', segments: 2 }]);
     await expectCharged(2);
   });
@@ -116,7 +116,7 @@ describe('a text to a country without a price', () => {
     await texts.campaignTo([american(), german()]);
     const claims = await texts.claimTexts();
     await setPrice(test.database, PRICE, { country: 'US' });
-    await texts.record(await texts.intend(claims, 'campaign'), () => took(1));
+    await texts.record(await texts.intend(claims), () => took(1));
     expect(await messagesOf()).toMatchObject([
       { status: 'skipped', code: 'no_price' },
       { status: 'sent', segments: 1 },
@@ -131,7 +131,7 @@ describe('a text to a country without a price', () => {
     const claims = await texts.claimQueued('flow');
     expect(claims).toHaveLength(1);
     await setPrice(test.database, PRICE, { country: 'DE' });
-    await texts.record(await texts.intend(claims, 'flow'), () => took(1));
+    await texts.record(await texts.intend(claims), () => took(1));
     expect(await messagesOf()).toMatchObject([{ status: 'skipped', code: 'no_price' }]);
     await expectCharged(0);
   });
@@ -144,15 +144,15 @@ describe('a text to a country without a price', () => {
     await texts.flowTo(german());
     const ofFlow = await texts.claimQueued('flow');
     await setPrice(test.database, PRICE, { country: 'DE' });
-    await texts.record(await texts.intend(ofBlock, 'campaign'), () => took(2));
-    await texts.record(await texts.intend(ofFlow, 'flow'), () => took(2));
+    await texts.record(await texts.intend(ofBlock), () => took(2));
+    await texts.record(await texts.intend(ofFlow), () => took(2));
     expect(await messagesOf()).toMatchObject(Array(2).fill({ status: 'sent', segments: 2 }));
     expect(await monthsOf(test.database, account)).toMatchObject({ texts: 4, spent: 0 });
   });
 
   it('that an attempt may have sent stays unknown if its price is removed', async () => {
     await texts.campaignTo([german()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => ({
+    await texts.record(await texts.intend(await texts.claimTexts()), () => ({
       kind: 'deferred',
       response: 'later',
     }));
@@ -167,7 +167,7 @@ describe('a text to a country without a price', () => {
     await setPrice(test.database, PRICE, { country: 'FR' });
     await query(`delete from prices where country = 'DE'`);
     await query('update send_queue set due_at = now() where account_id = $1', account.accountId);
-    await texts.record(await texts.intend(await texts.claimQueued('campaign'), 'campaign'), () => took(1));
+    await texts.record(await texts.intend(await texts.claimQueued('campaign')), () => took(1));
     expect(await messagesOf()).toMatchObject([{ status: 'unknown', code: 'no_price' }]);
     expect(await monthsOf(test.database, account)).toMatchObject({ spent: 0 });
   });
@@ -175,9 +175,9 @@ describe('a text to a country without a price', () => {
   it('is sent for accounts that pay nothing', async () => {
     await query('update accounts set comped = true where id = $1', account.accountId);
     await texts.campaignTo([american()]);
-    await texts.record(await texts.intend(await texts.claimTexts(), 'campaign'), () => took(1));
+    await texts.record(await texts.intend(await texts.claimTexts()), () => took(1));
     await texts.flowTo(american());
-    await texts.record(await texts.intend(await texts.claimQueued('flow'), 'flow'), () => took(1));
+    await texts.record(await texts.intend(await texts.claimQueued('flow')), () => took(1));
     expect(await messagesOf()).toMatchObject([{ status: 'sent' }, { status: 'sent' }]);
   });
 });
@@ -204,7 +204,7 @@ describe('a text of a flow that the account cannot pay for', () => {
     await query('update accounts set spend_cap_monthly_cents = null where id = $1', account.accountId);
     await query(`with ${releaseCtes('$1::bigint')} select 1`, account.accountId);
     expect(await releaseHeldPage(test.database.pool, TEST_LIMITS)).toMatchObject({ released: 1 });
-    await texts.record(await texts.intend(await texts.claimQueued('flow'), 'flow'), () => took(3));
+    await texts.record(await texts.intend(await texts.claimQueued('flow')), () => took(3));
     expect(await messagesOf()).toMatchObject([{ status: 'sent', segments: 3 }]);
     await expectCharged(3);
   });
@@ -217,7 +217,7 @@ describe('a text of a flow that the account cannot pay for', () => {
       `update send_queue set queued_at = now() - interval '73 hours', due_at = now() where account_id = $1`,
       account.accountId,
     );
-    await texts.record(await texts.intend(await texts.claimQueued('flow'), 'flow'), () => took(3));
+    await texts.record(await texts.intend(await texts.claimQueued('flow')), () => took(3));
     expect(await messagesOf()).toMatchObject([{ status: 'failed', code: 'insufficient_funds' }]);
     await expectCharged(0);
   });

@@ -7,13 +7,12 @@ import {
 import { recordFacts } from '../../../../src/delivery/ledger/facts/facts.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import type { BatchMessage } from '../../../../src/delivery/ledger/intend/batch.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
-import { intendRetries } from '../../../../src/delivery/ledger/intend/campaign-batch.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../../src/delivery/ledger/upkeep/dead-process.ts';
-import { intendFlows } from '../../../../src/delivery/ledger/intend/flow-batch.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../../src/delivery/ledger/record/record.ts';
 import { deliveryUpkeep } from '../../../../src/delivery/ledger/upkeep/upkeep.ts';
@@ -76,12 +75,11 @@ interface Intended {
   record(outcome: HandOverOutcome): Promise<unknown>;
 }
 
-async function intend(claims: readonly Claim[], priority: number): Promise<Intended> {
+async function intend(claims: readonly Claim[]): Promise<Intended> {
   const { pool } = test.database;
   const request = { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring };
   const block = claims[0]?.block;
-  const intending = priority === messageClasses.flow ? intendFlows : intendRetries;
-  const messages = block ? await intendBlock(pool, request, block) : await intending(pool, request);
+  const messages = block ? await intendBlock(pool, request, block) : await intendMessages(pool, request);
   const record = (outcome: HandOverOutcome) => {
     const outcomes = messages.map(() => outcome);
     const records = outcomeRecords('smtp', messages, outcomes);
@@ -103,7 +101,7 @@ async function claimQueue(priority: number): Promise<Intended> {
     { channel: 'email', class: priority, accountId: account.accountId, owner: OWNER, quantum: 50 },
     TEST_LIMITS,
   );
-  return intend(claims, priority);
+  return intend(claims);
 }
 
 /** Four messages of a flow, handed over. */
@@ -119,7 +117,7 @@ async function recipients(): Promise<Intended> {
   const options = { recipients: 4, blockSize: 4, prefix: `u${++seq}-` };
   ({ campaignId } = await writeCampaign(test.database, account, options));
   const claims = await claimRecipients(test.database, { accountId: account.accountId, owner: OWNER });
-  return intend(claims, messageClasses.campaign);
+  return intend(claims);
 }
 
 const recover = () => inTransaction(test.database.pool, (trx) => recoverDeadSender(trx, OWNER));

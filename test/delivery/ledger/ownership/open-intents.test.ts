@@ -5,7 +5,7 @@ import { skipRecipients } from '../../../../src/delivery/ledger/cancel/cancel.ts
 import type { DeliveryFact } from '../../../../src/delivery/ledger/facts/delivery-fact.ts';
 import { recordFacts } from '../../../../src/delivery/ledger/facts/facts.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
-import { intendBatch } from '../../../../src/delivery/ledger/intend/batch.ts';
+import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
 import { claimBlock } from '../../../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
@@ -60,7 +60,7 @@ beforeAll(async () => {
   await intendBlock(database.pool, { ...intent(1), claims: claims.slice(0, 5) }, first.block);
   queued = await queueEmails(database, account, 2);
   const request = { ...backlog, class: messageClasses.transactional, quantum: 1 };
-  await intendBatch(database.pool, {
+  await intendMessages(database.pool, {
     ...intent(2),
     claims: await claimBacklog(database.pool, request, TEST_LIMITS),
   });

@@ -1,31 +1,33 @@
--- Prepared as intend_batch_3
--- Written by npm run sql: see docs/statements.md.
+-- Checks a batch of transactional messages against the limits, and writes the intent for those that may leave. What it
+-- does not return has lost its claim. The row of the process is the fence: a process that was declared dead writes no
+-- intent.
 --
--- Checks a batch of transactional messages and writes the intent for those that may leave.
--- Defined in src/delivery/ledger/intend/batch.ts, sent by intendBatch().
---
+-- sent by: intendMessages
 -- $1 bigint: the process
 -- $2 bigint: the number of the intent
 -- $3 text: the provider
 -- $4 bigint[]: the messages
 -- $5 integer[]: the epochs of their claims
--- $6 bigint: the first message
--- $7 bigint: the last message
+-- $6 bigint: the lowest id of the messages
+-- $7 bigint: the highest id of the messages
 -- $8 boolean: whether to ignore tags such as +news when comparing addresses
 -- $9 integer: seconds to wait for a report if the process dies
-
+-- locks: the row of the process, then the advisory locks of the accounts, which a pause waits for
 with alive as (
   select id from processes where id = $1 for key share
 ), claimed as (
   select q.* from unnest($4::bigint[], $5::int[]) as b (message_id, epoch)
-  -- "offset 0" makes this fifty look-ups by key, never a scan of all rows of the owner.
+  -- "offset 0" makes this a look-up by key for each message, never a scan of all rows of the owner.
   cross join lateral (select * from send_queue s where s.message_id = b.message_id offset 0) q
   where q.claim_epoch = b.epoch and q.owner = (select id from alive)
 ), locked as materialized (
   select * from accounts_to_send(array(select distinct account_id from claimed))
 ), checked as (
-  select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, q.domain_id,
-    q.price_month is not null as priced, a.has_contacts, c.html, c.text, c.headers,
+  select m.id, m.account_id, m.brand_id, m.channel, m.class, m.created_at, m.to_address, m.from_address, m.reply_to,
+    m.subject, m.tags, m.tracking, m.idempotency_key, m.segments, m.content_version_id, q.claim_epoch as epoch,
+    q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, q.domain_id, q.price_month is not null as priced,
+    a.has_contacts, c.html, c.text, c.headers,
+    -- <verdict>
     case when m.status not in ('queued', 'held', 'unknown') then 'gone'
     when (q.queued_at < now() - interval '72 hours' and m.hold ->> 'reason' = 'spend_cap') then 'spend_cap_end'
     when (q.queued_at < now() - interval '72 hours' and m.hold ->> 'reason' = 'wallet') then 'wallet_end'
@@ -43,11 +45,13 @@ with alive as (
       or (coalesce(a.recipients_changed_at > now() - interval '10 seconds', false)
         and is_suppressed(m.account_id, m.to_key, settings.plus_addresses))) then 'suppressed'
     when c.message_id is null and (m.class = 0 or m.content_version_id is null) then 'content_missing'
-    else 'send' end as verdict,
-  -- Looks up events of retried messages only.
+    else 'send' end
+    -- </verdict>
+    as verdict,
+    -- An earlier attempt has no known outcome. Looks up events of retried messages only.
     q.attempt_count > 0 and exists (
-    select 1 from message_events e
-    where e.message_id = m.id and e.message_id between $6 and $7 and e.type = 'unknown' offset 0) as uncertain
+      select 1 from message_events e
+      where e.message_id = m.id and e.message_id between $6 and $7 and e.type = 'unknown' offset 0) as uncertain
   from claimed q cross join (select $8::boolean as plus_addresses) settings
   -- The bounds of all ids let PostgreSQL leave out partitions before it opens them.
   cross join lateral (
@@ -64,7 +68,7 @@ with alive as (
 select id as "messageId", attempt, epoch, uncertain, priced, verdict, has_contacts as "hasContacts",
   account_id as "accountId", brand_id as "brandId", domain_id as "domainId", channel, class,
   provider_id as "providerId", queued_at as "queuedAt", created_at as "createdAt", to_address as "to",
-  from_address as "from",
-  reply_to as "replyTo", subject, html, text, headers, tags, tracking,
-  idempotency_key as "idempotencyKey", segments, content_version_id as "contentVersionId", null as campaign
+  from_address as "from", reply_to as "replyTo", subject, html, text, headers, tags, tracking,
+  idempotency_key as "idempotencyKey", segments, content_version_id as "contentVersionId", null as campaign,
+  null as unapplied
 from checked order by id

@@ -1,0 +1,93 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineSql, type SqlStatement } from '../../../platform/db/sql/define.ts';
+import { messageClasses } from '../../terms/message.ts';
+import { furtherCtes } from '../../terms/sql-parts.ts';
+import { giveBackCtes, limits, type Limits, verdictSql } from '../limits/authority.ts';
+import type { Claim } from '../ownership/claims.ts';
+import type { BatchMessage, BatchRequest } from './batch.ts';
+import { type CheckedRow, withoutOptedOut } from './opted-out.ts';
+import { contactValuesSql, eventSql, noPriceInQueueCase, recipientCases } from './recipient-sql.ts';
+
+/** Claims of rows of the queue, all of one class. */
+export interface QueueBatchRequest extends BatchRequest {
+  claims: readonly Pick<Claim, 'messageId' | 'epoch' | 'class'>[];
+}
+
+const product: Limits = limits;
+
+const verdict = (table: Limits) => verdictSql(table);
+
+const ofRecipients = {
+  verdict,
+  recipient: () => recipientCases,
+  no_price: () => noPriceInQueueCase,
+  contact_values: () => contactValuesSql('v.paths'),
+};
+
+export const intendMessagesSql = defineSql(import.meta.url, './intend_messages.sql', {
+  table: product,
+  regions: { verdict },
+});
+
+export const intendOfFlowsSql = defineSql(import.meta.url, './intend_of_flows.sql', {
+  table: product,
+  regions: {
+    ...ofRecipients,
+    event: () => eventSql,
+    give_back: (table) =>
+      furtherCtes(giveBackCtes('(select * from stopped where not uncertain) stopped', table)),
+  },
+});
+
+export const intendRetriesSql = defineSql(import.meta.url, './intend_retries.sql', {
+  table: product,
+  regions: ofRecipients,
+});
+
+/**
+ * They have the same parameters and results. One statement for all classes would take a tenth longer for a transactional
+ * message or a retry, because each part costs time even if no message needs it.
+ */
+const statements: Readonly<Record<number, SqlStatement<Limits>>> = {
+  [messageClasses.transactional]: intendMessagesSql,
+  [messageClasses.flow]: intendOfFlowsSql,
+  [messageClasses.campaign]: intendRetriesSql,
+};
+
+/** @throws Error if the class has no statement, or if the claims are of several classes */
+function statementOf([first, ...others]: QueueBatchRequest['claims']): SqlStatement<Limits> | null {
+  if (!first) return null;
+  const statement = statements[first.class];
+  if (!statement || others.some((claim) => claim.class !== first.class)) {
+    throw new Error('a batch needs claims of one class');
+  }
+  return statement;
+}
+
+/**
+ * Checks a batch of claims of the queue and writes the intent for the messages that may leave, in one statement. The
+ * owner's row in `processes` is the fence: a process that was taken for dead cannot write one. Accounts, flows and
+ * campaigns are read under shared locks that a pause waits for, so that once a pause is confirmed, no later intent can
+ * miss it. Consent of contacts is read once more: they may have unsubscribed since the message was written.
+ * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
+ */
+export async function intendMessages(client: Queryable, request: QueueBatchRequest): Promise<BatchMessage[]> {
+  const statement = statementOf(request.claims);
+  if (!statement) return [];
+  const ids = request.claims.map(({ messageId }) => messageId);
+  const { rows } = await client.query<CheckedRow>({
+    ...statement,
+    values: [
+      request.owner,
+      request.seq,
+      request.provider,
+      ids,
+      request.claims.map(({ epoch }) => epoch),
+      Math.min(...ids),
+      Math.max(...ids),
+      request.plusAddresses ?? false,
+      request.reportSeconds ?? 0,
+    ],
+  });
+  return withoutOptedOut(rows, request);
+}
