@@ -2,7 +2,13 @@
 import { describe, expect, it } from '@jest/globals';
 import examples from 'libphonenumber-js/examples.mobile.json';
 import { getCountries, getExampleNumber } from 'libphonenumber-js/min';
-import { emailKeys, emailParts, type PartPosition, phoneKeys, phonePattern } from '../../../../src/delivery/terms/addresses/search-keys.ts';
+import {
+  emailKeys,
+  emailParts,
+  type PartPosition,
+  phoneKeys,
+  phonePattern,
+} from '../../../../src/delivery/terms/addresses/search-keys.ts';
 
 describe('phone numbers', () => {
   // National and international forms as the national numbering plans and ITU-T E.123 show them.

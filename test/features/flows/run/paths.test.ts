@@ -1,7 +1,13 @@
 // The interpreter and the simulation follow the same path as a reference interpreter.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Answer, type SimulatedContact, type SimulatedState, simulateRun, type SimulationResult } from '../../../../src/features/flows/simulate/simulation.ts';
+import {
+  type Answer,
+  type SimulatedContact,
+  type SimulatedState,
+  simulateRun,
+  type SimulationResult,
+} from '../../../../src/features/flows/simulate/simulation.ts';
 import { readDataTime } from '../../../../src/features/flows/run/contact-reads.ts';
 import { allSteps } from '../../../../src/features/flows/steps/index.ts';
 import { evaluate, runInMemory } from './memory-context.ts';
