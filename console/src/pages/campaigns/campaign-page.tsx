@@ -125,7 +125,7 @@ function CampaignFacts({ campaign }: { campaign: Campaign }) {
             'Scheduled for',
             campaign.scheduled_at && <Time key="scheduled" at={campaign.scheduled_at} full />,
           ],
-          ['Pace', throttle ? `${countText(throttle)} per minute` : null],
+          ['Maximum per minute', throttle ? countText(throttle) : null],
           ['Local time', local === true ? 'in the time zone of each recipient' : null],
           ['A/B test', ab ? `${ab.variants.length} variants, decided by ${ab.by}` : null],
           ['Created', <Time key="created" at={campaign.created_at} full />],

@@ -8,7 +8,7 @@ export const WAITING_TEXTS: Record<WaitingReason, string> = {
   schedule: 'It begins at its time.',
   approval: 'An operator has to approve it before it is sent.',
   snapshot: 'Its recipients are being selected.',
-  throttle: 'It is sent at the pace that was set, or at that of its sending domain.',
+  throttle: 'It may send no faster: see its maximum per minute, and the pace of its sending domain.',
   local_time: 'Its next recipients get it at the same time in their own time zone.',
   ab_winner: 'The winner of its A/B test is not known yet.',
   retries: 'Messages that were refused for now are tried again.',

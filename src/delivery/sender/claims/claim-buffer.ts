@@ -1,6 +1,6 @@
 import { BLOCKS_CLASS } from '../../terms/backlog.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
-import { createPace, MAX_BATCH, type Pace } from './pace.ts';
+import { createBatchSizes, MAX_BATCH, type BatchSizes } from './batch-size.ts';
 import { BatchCutter, isHeavyClaim } from './batch-cutter.ts';
 
 const MIB = 1_048_576;
@@ -193,8 +193,8 @@ function createStallWatch(waiting: readonly WaitingWorker[], now: () => number) 
 }
 
 /** Which blocks a buffer wants. */
-function createBlockWants(cutter: BatchCutter, pace: Pace, areStalled: () => boolean) {
-  const wantsBlocks = () => !areStalled() && cutter.ofBlocks * 2 < pace.ahead();
+function createBlockWants(cutter: BatchCutter, sizes: BatchSizes, areStalled: () => boolean) {
+  const wantsBlocks = () => !areStalled() && cutter.ofBlocks * 2 < sizes.ahead();
   return {
     wantsBlocks,
     wantedOfBlock(accountId: number) {
@@ -202,16 +202,16 @@ function createBlockWants(cutter: BatchCutter, pace: Pace, areStalled: () => boo
         !areStalled() &&
         cutter.accountsOf(BLOCKS_CLASS) < MAX_BLOCK_ACCOUNTS &&
         !cutter.has({ class: BLOCKS_CLASS, accountId });
-      return wantsBlocks() || further ? Math.min(MAX_BLOCK, Math.max(MIN_BLOCK, 4 * pace.ahead())) : 0;
+      return wantsBlocks() || further ? Math.min(MAX_BLOCK, Math.max(MIN_BLOCK, 4 * sizes.ahead())) : 0;
     },
   };
 }
 
 /** @param share the number of claims that a worker should take */
-const boundsOf = (pace: Pace, share: number) => ({
-  messages: Math.min(pace.batchSize(), Math.max(pace.minShare(), share)),
+const boundsOf = (sizes: BatchSizes, share: number) => ({
+  messages: Math.min(sizes.batchSize(), Math.max(sizes.minShare(), share)),
   bytes: MAX_BATCH_BYTES,
-  inARow: pace.inARow(),
+  inARow: sizes.inARow(),
 });
 
 /** How many claims count as waiting. Heavy claims, which wait for threads, never keep out other accounts. */
@@ -225,7 +225,7 @@ const wantedOfOthersNow = (length: number, ahead: number) =>
   length > 0 && length < 2 * ahead ? Math.ceil(ahead / 2) : 0;
 
 interface ShareParts {
-  pace: Pace;
+  sizes: BatchSizes;
   cutter: BatchCutter;
   heavy: ReturnType<typeof createHeavyBatches>;
   stalls: ReturnType<typeof createStallWatch>;
@@ -233,9 +233,9 @@ interface ShareParts {
 }
 
 /** Cuts the batch of a worker: an equal share for each of `takers`, unless that is too little to be worth a batch. */
-function createShareCutter({ pace, cutter, heavy, stalls, budget }: ShareParts) {
+function createShareCutter({ sizes, cutter, heavy, stalls, budget }: ShareParts) {
   return (takers: number, campaigns: boolean): Claim[] => {
-    const bounds = boundsOf(pace, Math.ceil(cutter.length / takers));
+    const bounds = boundsOf(sizes, Math.ceil(cutter.length / takers));
     const batch = cutter.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom(), campaigns });
     budget.take(bytesOf(batch));
     if (batch.length > 0) stalls.took(campaigns);
@@ -245,11 +245,11 @@ function createShareCutter({ pace, cutter, heavy, stalls, budget }: ShareParts) 
 }
 
 /** How many claims of queue rows a buffer wants. */
-function createQueueWants(cutter: BatchCutter, pace: Pace, isStalled: () => boolean) {
-  const waiting = () => waitingIn(cutter, pace.ahead());
+function createQueueWants(cutter: BatchCutter, sizes: BatchSizes, isStalled: () => boolean) {
+  const waiting = () => waitingIn(cutter, sizes.ahead());
   return {
-    wanted: () => (isStalled() ? 0 : wantedNow(waiting(), pace.ahead())),
-    wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waiting(), pace.ahead())),
+    wanted: () => (isStalled() ? 0 : wantedNow(waiting(), sizes.ahead())),
+    wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waiting(), sizes.ahead())),
   };
 }
 
@@ -273,14 +273,14 @@ function serveWaiting(
 /** @param putBack called with a worker that got no batch */
 function createReserve(
   waiting: WaitingWorker[],
-  { pace, budget, stalls }: Pick<ShareParts, 'pace' | 'budget' | 'stalls'>,
+  { sizes, budget, stalls }: Pick<ShareParts, 'sizes' | 'budget' | 'stalls'>,
   putBack: (worker: WaitingWorker) => void,
 ) {
   return (bytes: number): ReservedWorker | null => {
     const worker = budget.hasRoom(bytes) ? waiting.shift() : undefined;
     if (!worker) return null;
     return {
-      room: Math.min(worker.room, pace.batchSize()),
+      room: Math.min(worker.room, sizes.batchSize()),
       give(batch) {
         budget.take(bytesOf(batch));
         stalls.took(worker.campaigns);
@@ -301,31 +301,31 @@ export function createClaimBuffer(
   budget: ByteBudget = createByteBudget(),
   now: () => number = () => performance.now(),
 ): ClaimBuffer {
-  const pace = createPace(workers);
+  const sizes = createBatchSizes(workers);
   const cutter = new BatchCutter();
   const heavy = createHeavyBatches(workers, () => serve());
   const waiting: WaitingWorker[] = [];
   const stalls = createStallWatch(waiting, now);
   let closed = false;
-  const cutShare = createShareCutter({ pace, cutter, heavy, stalls, budget });
+  const cutShare = createShareCutter({ sizes, cutter, heavy, stalls, budget });
   const serve = () => serveWaiting(waiting, cutter, cutShare);
 
-  const reserve = createReserve(waiting, { pace, budget, stalls }, (worker) => {
+  const reserve = createReserve(waiting, { sizes, budget, stalls }, (worker) => {
     if (closed) return worker.resolve(null);
     waiting.unshift(worker);
     serve();
   });
   const unlisten = budget.onRoom(serve);
   return {
-    ...createQueueWants(cutter, pace, stalls.isStalled),
-    ...createBlockWants(cutter, pace, stalls.areBlocksStalled),
+    ...createQueueWants(cutter, sizes, stalls.isStalled),
+    ...createBlockWants(cutter, sizes, stalls.areBlocksStalled),
     isEmpty: () => cutter.length === 0,
     has: (backlog) => cutter.has(backlog),
     add(claims) {
       cutter.add(claims);
       serve();
     },
-    measure: (messages, ms) => pace.measure(messages, ms),
+    measure: (messages, ms) => sizes.measure(messages, ms),
     async take(campaigns = true, room = MAX_BATCH) {
       if (closed) return null;
       if (cutter.length > 0) {

@@ -19,7 +19,7 @@ import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../../ledger/limits/authority.ts';
 import { shareName } from '../../terms/backlog.ts';
 import { dropUnknownIntents } from '../../ledger/intend/batch.ts';
-import { MAX_BATCH } from '../claims/pace.ts';
+import { MAX_BATCH } from '../claims/batch-size.ts';
 import { type Backlogs, countWaiting, createBacklogs, type DueBacklog } from '../claims/backlogs.ts';
 import { ClaimedBlocks } from '../../ledger/blocks/claimed-blocks.ts';
 import { createBlockRound, createClaimRound } from '../claims/claim-round.ts';

@@ -33,7 +33,7 @@ import { MAX_TAKEN_BYTES, type Taken, takePlainMessages } from '../../ledger/cla
 import type { ProviderChannel } from '../compose/provider-channel.ts';
 import { chargeLoss, countLosses, endedConnection, isSuspect } from '../../ledger/record/losses.ts';
 import { outcomeRecords, recordsOfBlock } from '../../ledger/record/outcomes.ts';
-import { MAX_BATCH } from '../claims/pace.ts';
+import { MAX_BATCH } from '../claims/batch-size.ts';
 import type { BatchRecord } from '../../ledger/record/record.ts';
 import type { ServiceOrder } from '../claims/service-order.ts';
 

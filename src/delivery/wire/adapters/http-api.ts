@@ -3,7 +3,7 @@ import type { Config } from '../../../config.ts';
 import type { Egress } from '../../../platform/egress/client.ts';
 import { createStop } from '../../../platform/processes/stop.ts';
 import { clipText } from '../../terms/bounces.ts';
-import type { Pace } from './pace.ts';
+import type { Spacing } from './spacing.ts';
 import { type HandOverResult, untried } from './port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 
@@ -249,18 +249,18 @@ export interface Submitter<Outgoing> {
  * starts no further ones of the batch: they are `not_tried`. Each fault, such as throttling, halves the number of
  * concurrent requests; each batch without trouble adds one.
  * @param submit makes the request of one message
- * @param pace waits until a request may be made; by default requests need not wait
+ * @param spacing waits until a request may be made; by default requests need not wait
  */
 export function createSubmitter<Outgoing>(
   submit: (message: Outgoing) => Promise<HandOverOutcome>,
-  pace?: Pace,
+  spacing?: Spacing,
 ): Submitter<Outgoing> {
   const stop = createStop();
   let allowed = PARALLEL;
 
   /** Leaves the result as it is if the stop comes before the request. */
   async function hand(message: Outgoing, result: HandOverResult): Promise<HandOverResult> {
-    if (pace) await stop.race(pace());
+    if (spacing) await stop.race(spacing());
     if (stop.requested) return result;
     const submitting = submit(message);
     return (await stop.race(submitting)) ?? { kind: 'open', later: submitting };
@@ -291,18 +291,18 @@ export function createSubmitter<Outgoing>(
 /**
  * Creates a provider for a service that takes one message per request. Its connections belong to egress.
  * @param submit hands over one message
- * @param pace see {@link createSubmitter}
+ * @param spacing see {@link createSubmitter}
  */
 export function createApiProvider<Outgoing>(
   name: string,
   config: Pick<Config, 'SENDER_CONNECTIONS'>,
   submit: (message: Outgoing) => Promise<HandOverOutcome>,
-  pace?: Pace,
+  spacing?: Spacing,
 ) {
   return {
     name,
     concurrency: apiConcurrency(config),
-    ...createSubmitter(submit, pace),
+    ...createSubmitter(submit, spacing),
     close: () => Promise.resolve(),
   };
 }

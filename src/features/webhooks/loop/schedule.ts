@@ -41,7 +41,7 @@ export interface ClaimedDelivery {
   claimedAt: number;
 }
 
-type Pace = 'fast' | 'slow';
+type Speed = 'fast' | 'slow';
 
 interface EndpointState {
   id: number;
@@ -80,7 +80,7 @@ export interface SlowEndpoint {
 export class AttemptSchedule {
   readonly #endpoints = new Map<number, EndpointState>();
   /** Endpoints that may begin an attempt, in turn. */
-  readonly #turns: Record<Pace, EndpointState[]> = { fast: [], slow: [] };
+  readonly #turns: Record<Speed, EndpointState[]> = { fast: [], slow: [] };
   readonly #running = { fast: 0, slow: 0 };
   readonly #shareOf: (endpointId: number) => number;
   #waiting = 0;
@@ -236,10 +236,10 @@ export class AttemptSchedule {
     this.#turns[endpoint.slow ? 'slow' : 'fast'].push(endpoint);
   }
 
-  #nextOf(pace: Pace, slots: number, now: number, stale: ClaimedDelivery[]): ClaimedDelivery | null {
-    const turns = this.#turns[pace];
+  #nextOf(speed: Speed, slots: number, now: number, stale: ClaimedDelivery[]): ClaimedDelivery | null {
+    const turns = this.#turns[speed];
     while (turns.length > 0) {
-      if (this.#running[pace] >= slots) return null;
+      if (this.#running[speed] >= slots) return null;
       const endpoint = turns.shift();
       if (!endpoint) return null;
       endpoint.inTurns = false;
@@ -247,7 +247,7 @@ export class AttemptSchedule {
       if (delivery) {
         endpoint.running.set(delivery.due.deliveryId, now);
         endpoint.usedAt = now;
-        this.#running[pace] += 1;
+        this.#running[speed] += 1;
       }
       this.#enqueue(endpoint);
       if (delivery) return delivery;

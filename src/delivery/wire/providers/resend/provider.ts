@@ -10,7 +10,7 @@ import {
   unverified,
 } from '../../adapters/http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../../adapters/kind.ts';
-import { createPace } from '../../adapters/pace.ts';
+import { createSpacing } from '../../adapters/spacing.ts';
 import type { EmailProvider, OutgoingEmail } from '../../adapters/port.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 import { requestResend, resendErrorName, resendMessage, type ResendSettings, resendSettings } from './api.ts';
@@ -104,12 +104,12 @@ async function submit(email: OutgoingEmail, settings: ResendSettings, { config, 
 }
 
 function createResendProvider(settings: ResendSettings, deps: NamedProviderDeps): EmailProvider {
-  const pace = createPace(settings.requests_per_second);
+  const spacing = createSpacing(settings.requests_per_second);
   return createApiProvider(
     'resend',
     deps.config,
     (email: OutgoingEmail) => submit(email, settings, deps),
-    pace,
+    spacing,
   );
 }
 

@@ -1,7 +1,7 @@
 /** Checks whether Resend itself tracks opens and clicks, which is a setting of each of its domains. */
 import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
-import { createPace } from '../../adapters/pace.ts';
+import { createSpacing } from '../../adapters/spacing.ts';
 import { requestResend, resendMessage, type ResendSettings } from './api.ts';
 
 /** Maximum number of domains checked: Resend allows few requests per second. */
@@ -32,12 +32,12 @@ export async function resendTrackingProblem(
   settings: ResendSettings,
   egress: Egress,
 ): Promise<string | null> {
-  const pace = createPace(settings.requests_per_second);
-  await pace();
+  const spacing = createSpacing(settings.requests_per_second);
+  await spacing();
   const list = listSchema.safeParse(await ask(settings, egress, `/domains?limit=${MAX_DOMAINS}`));
   if (!list.success) throw new Error('the response is not a list of domains');
   for (const { id, name } of list.data.data.slice(0, MAX_DOMAINS)) {
-    await pace();
+    await spacing();
     const domain = domainSchema.safeParse(await ask(settings, egress, `/domains/${id}`));
     if (domain.success && (domain.data.open_tracking || domain.data.click_tracking))
       return `the domain ${name} tracks opens or clicks: switch both off in its configuration at Resend`;

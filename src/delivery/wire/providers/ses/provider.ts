@@ -10,7 +10,7 @@ import {
   unverified,
 } from '../../adapters/http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../../adapters/kind.ts';
-import { createPace } from '../../adapters/pace.ts';
+import { createSpacing } from '../../adapters/spacing.ts';
 import type { EmailProvider, OutgoingEmail } from '../../adapters/port.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSettings } from './api.ts';
@@ -95,8 +95,13 @@ async function submit(email: OutgoingEmail, settings: SesSettings, { egress }: P
 
 function createSesProvider(settings: SesSettings, deps: NamedProviderDeps): EmailProvider {
   const rate = settings.requests_per_second;
-  const pace = rate === undefined ? undefined : createPace(rate);
-  return createApiProvider('ses', deps.config, (email: OutgoingEmail) => submit(email, settings, deps), pace);
+  const spacing = rate === undefined ? undefined : createSpacing(rate);
+  return createApiProvider(
+    'ses',
+    deps.config,
+    (email: OutgoingEmail) => submit(email, settings, deps),
+    spacing,
+  );
 }
 
 interface Account {

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Resolves when the next request may be made. */
-export type Pace = () => Promise<void>;
+export type Spacing = () => Promise<void>;
 
 /**
  * Spreads requests evenly, for services with a low rate limit. Concurrent requests queue up.
  * @param clock milliseconds of a clock that never goes back, and how to wait; for tests
  */
-export function createPace(
+export function createSpacing(
   perSecond: number,
   clock: { now(): number; wait(ms: number): Promise<unknown> } = {
     now: () => performance.now(),
     wait: sleep,
   },
-): Pace {
+): Spacing {
   const intervalMs = 1_000 / perSecond;
   let next = 0;
   return async () => {

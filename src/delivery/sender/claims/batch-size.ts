@@ -15,7 +15,7 @@ const FIRST_GUESS_MS = 25;
 const WEIGHT = 0.2;
 
 /** Measures how long a provider channel takes per message, and derives how many messages it gets at once. */
-export interface Pace {
+export interface BatchSizes {
   /** Measures a batch that the provider has processed. @param ms that the provider took for its messages */
   measure(messages: number, ms: number): void;
   /** Maximum number of messages of a batch. */
@@ -33,7 +33,7 @@ function within(count: number, min: number, max: number): number {
 }
 
 /** @param workers how many batches the provider takes at once */
-export function createPace(workers: number): Pace {
+export function createBatchSizes(workers: number): BatchSizes {
   let meanMs: number | null = null;
   const messageMs = () => Math.max(meanMs ?? FIRST_GUESS_MS, 0.01);
   return {

@@ -1,20 +1,20 @@
-// The pace spreads requests evenly, and does not save up unused time.
+// Requests are spread evenly, and unused time is not saved up.
 import { describe, expect, it } from '@jest/globals';
-import { createPace } from '../../../../src/delivery/wire/adapters/pace.ts';
+import { createSpacing } from '../../../../src/delivery/wire/adapters/spacing.ts';
 
-describe('createPace', () => {
+describe('createSpacing', () => {
   it('spreads requests evenly, and does not save up unused time', async () => {
     let now = 1_000;
     const waited: number[] = [];
     const clock = { now: () => now, wait: (ms: number) => Promise.resolve(void waited.push(ms)) };
-    const pace = createPace(2, clock);
-    await Promise.all([pace(), pace(), pace()]);
+    const spacing = createSpacing(2, clock);
+    await Promise.all([spacing(), spacing(), spacing()]);
     expect(waited).toEqual([500, 1_000]);
     now = 2_400;
-    await pace();
+    await spacing();
     expect(waited).toEqual([500, 1_000, 100]);
     now = 60_000;
-    await Promise.all([pace(), pace()]);
+    await Promise.all([spacing(), spacing()]);
     expect(waited).toEqual([500, 1_000, 100, 500]);
   });
 });
