@@ -487,8 +487,8 @@ create table campaign_blocks (
   hold_reason text,
   -- the process that has claimed it (processes.id); null: none has
   owner bigint,
-  -- raised by each claim, and when a dead owner loses the block; 0: no sender has claimed it, and none of its messages
-  -- has changed. A sender names the epoch of its claim, as in send_queue
+  -- raised by each claim, when a dead owner loses the block, and when a canceled campaign closes it; 0: no sender has
+  -- claimed it, and none of its messages has changed. A sender names the epoch of its claim, as in send_queue
   claim_epoch integer not null default 0,
   -- as in send_queue, for all of its places
   reserved_bucket timestamptz,
@@ -721,7 +721,7 @@ create table campaigns (
   outcome text,
   -- {reason, rate, threshold, at}: why the service paused it; null: it did not
   stop jsonb,
-  -- when it was sent, and from then on when the snapshot began
+  -- when it was sent; once the snapshot has begun, the beginning of the snapshot
   started_at timestamptz,
   -- when the snapshot began
   snapshot_at timestamptz,
@@ -961,7 +961,8 @@ create table contact_subscriptions (
   channel text not null,
   -- whether the contact subscribed or unsubscribed
   subscribed boolean not null,
-  -- how: one_click, sms_stop, sms_start, provider, manual (the API), import and so on; null: not known
+  -- how: one_click, sms_stop, sms_start, provider, manual (the API), import, or api (the API, with the address); null:
+  -- not known
   source text,
   created_at timestamptz not null default now(),
   -- the import whose file says so
@@ -1026,9 +1027,9 @@ create table contacts (
   email_verified boolean not null default false,
   -- when the contact last subscribed; null: not known
   email_opt_in_at timestamptz,
-  -- how, as in contact_subscriptions; null: not known
+  -- how: api (with the address), manual (the API, later), import, or sms_start; null: not known
   email_opt_in_source text,
-  -- when the contact last unsubscribed; null: never
+  -- when the contact last unsubscribed; null: never, or it has subscribed since
   email_opt_out_at timestamptz,
   -- the client's own fields of the channel
   email_data jsonb,
@@ -1050,7 +1051,7 @@ create table contacts (
   phone_opt_out_at timestamptz,
   -- as email_data
   phone_data jsonb,
-  -- when the channel was added; null: no phone channel
+  -- when the channel was added, or an import or bulk request replaced its number; null: no phone channel
   phone_created_at timestamptz,
   -- when the channel last changed; null: no phone channel
   phone_updated_at timestamptz,
@@ -2183,7 +2184,8 @@ create table inbound_mails (
   source text not null,
   -- the mail arrived at the return path of this message
   answers_message_id bigint,
-  -- how often a process has claimed it; a process with a lower number has lost it
+  -- how often a process has claimed it, without claims that were given back; a process that knows another number has
+  -- lost it
   attempts smallint not null default 0,
   -- a process that claims the mail sets this to the end of its lease
   due_at timestamptz not null default now(),
@@ -2646,7 +2648,7 @@ create table messages (
   provider text,
   -- the id that the provider gave the message, by which its reports name it
   provider_message_id text,
-  -- {code, message}: why it failed, is unknown, was skipped or was canceled; null: nothing of that
+  -- {code, message}: why it failed, was skipped or was canceled. An unknown one may have it, too; null: none of that
   failure jsonb,
   -- {type, subtype, diagnostic}: type is hard or soft, diagnostic the reply of the recipient's server; null: it did not
   -- bounce
@@ -2677,8 +2679,8 @@ create table messages (
   -- the step of flow_run_id that wrote it
   flow_step_id integer,
   -- when an attempt first had no known outcome, because its sender died or lost the connection: the message is charged
-  -- from then on. Kept when the outcome becomes known; null: never. Written by the statements that record outcomes and
-  -- by the reaper
+  -- from then on. Kept when the outcome becomes known; null: never. Written by the statements that record outcomes, by
+  -- the reaper, and by a cancellation if the message may have been sent
   unknown_at timestamptz,
   -- since when the message is free of charge, because an outcome, a report or a cancellation showed that it was not
   -- sent: a charge that began at unknown_at was given back then. Also set if a message that had failed is reported as
@@ -3360,7 +3362,7 @@ create table soft_bounces (
   account_id bigint not null,
   -- as in suppressions
   address_key text not null,
-  -- how many in a row; a delivery, open or click since the last one begins again
+  -- how many in a row; after three, and after a delivery, an open or a click, the next one is the first again
   count smallint not null,
   -- when the last one happened
   last_at timestamptz not null default now(),
@@ -3574,7 +3576,7 @@ create table templates (
   design jsonb,
   -- which of body and design was given last
   content_from text not null default 'body',
-  -- the sender's name; null: that of the account
+  -- the sender's name; null: none if from_email is given, else that of the account
   from_name text,
   -- the sender's address; null: that of the account, or of the service
   from_email text,
@@ -3656,7 +3658,7 @@ create table topups (
   asked_at timestamptz,
   -- as the payment service names the payment
   payment_id text,
-  -- why it failed; null: it did not
+  -- why it failed, or, while it is pending, why the last request brought no payment; null: neither
   failure text,
   -- if the workflow of the top-up has not ended by then, the reconciler checks that it runs; null: ended
   engine_expected_by timestamptz,
@@ -3679,8 +3681,8 @@ create table tracking_addresses (
   truncated_before timestamptz not null
 );
 
--- the fetches of the last minute, by the second: which links of a message were fetched together, by which programs are
--- recognized
+-- fetches, by the second, that are not decided yet, and those of the last minute that help to decide others: programs
+-- are recognized because they fetch all links of a message within ten seconds
 create table tracking_fetches (
   message_id bigint not null,
   -- as in tracking_hits

@@ -29,7 +29,7 @@ comment on column campaigns.provider_id is 'the named provider, pinned; null: th
 comment on column campaigns.tracking is 'as in messages, pinned; null: not sent';
 comment on column campaigns.next_block is 'the number of the next block that the snapshot writes';
 comment on column campaigns.stop is '{reason, rate, threshold, at}: why the service paused it; null: it did not';
-comment on column campaigns.started_at is 'when it was sent, and from then on when the snapshot began';
+comment on column campaigns.started_at is 'when it was sent; once the snapshot has begun, the beginning of the snapshot';
 comment on column campaigns.snapshot_at is 'when the snapshot began';
 comment on column campaigns.sending_at is 'when the snapshot was complete';
 comment on column campaigns.paused_at is 'null: not paused';
@@ -50,7 +50,7 @@ comment on column campaign_blocks.size is 'how many messages it has';
 comment on column campaign_blocks.variant is 'of the A/B test, counted from 0';
 comment on column campaign_blocks.owner is 'the process that has claimed it (processes.id); null: none has';
 comment on column campaign_blocks.claim_epoch is
-  'raised by each claim, and when a dead owner loses the block; 0: no sender has claimed it, and none of its messages has changed. A sender names the epoch of its claim, as in send_queue';
+  'raised by each claim, when a dead owner loses the block, and when a canceled campaign closes it; 0: no sender has claimed it, and none of its messages has changed. A sender names the epoch of its claim, as in send_queue';
 comment on column campaign_blocks.reserved_bucket is 'as in send_queue, for all of its places';
 comment on column campaign_blocks.recount is
   'the tallies may be older than the messages, so counts are taken from the messages; set by each statement that changes a message of the block';
@@ -108,7 +108,8 @@ comment on column templates.subject is 'Liquid; null for an SMS';
 comment on column templates.preheader is 'Liquid: the text that mail programs show after the subject';
 comment on column templates.body is 'Liquid in HTML or MJML, or the text of an SMS; null: never given';
 comment on column templates.design is 'the sections of the editor; null: never given';
-comment on column templates.from_name is 'the sender''s name; null: that of the account';
+comment on column templates.from_name is
+  'the sender''s name; null: none if from_email is given, else that of the account';
 comment on column templates.from_email is 'the sender''s address; null: that of the account, or of the service';
 comment on column templates.reply_to is 'null: that of the account';
 comment on column templates.removed_at is

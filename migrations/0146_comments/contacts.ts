@@ -12,8 +12,9 @@ comment on column contacts.email_subscribed is
 comment on column contacts.email_verified is
   'whether the last validation found the address deliverable; false after the address changes';
 comment on column contacts.email_opt_in_at is 'when the contact last subscribed; null: not known';
-comment on column contacts.email_opt_in_source is 'how, as in contact_subscriptions; null: not known';
-comment on column contacts.email_opt_out_at is 'when the contact last unsubscribed; null: never';
+comment on column contacts.email_opt_in_source is 'how: api (with the address), manual (the API, later), import, or sms_start; null: not known';
+comment on column contacts.email_opt_out_at is
+  'when the contact last unsubscribed; null: never, or it has subscribed since';
 comment on column contacts.email_data is 'the client''s own fields of the channel';
 comment on column contacts.email_created_at is 'when the channel was added; null: no email channel';
 comment on column contacts.email_updated_at is 'when the channel last changed; null: no email channel';
@@ -23,7 +24,8 @@ comment on column contacts.phone_opt_in_at is 'as email_opt_in_at';
 comment on column contacts.phone_opt_in_source is 'as email_opt_in_source';
 comment on column contacts.phone_opt_out_at is 'as email_opt_out_at';
 comment on column contacts.phone_data is 'as email_data';
-comment on column contacts.phone_created_at is 'when the channel was added; null: no phone channel';
+comment on column contacts.phone_created_at is
+  'when the channel was added, or an import or bulk request replaced its number; null: no phone channel';
 comment on column contacts.phone_updated_at is 'when the channel last changed; null: no phone channel';
 comment on column contacts.enriched_at is
   'when the client first said that it has enriched the contact; null: it has not';
@@ -80,7 +82,7 @@ comment on column cleared_messages.removal_id is 'the row of contact_removals';
 
 comment on column contact_subscriptions.subscribed is 'whether the contact subscribed or unsubscribed';
 comment on column contact_subscriptions.source is
-  'how: one_click, sms_stop, sms_start, provider, manual (the API), import and so on; null: not known';
+  'how: one_click, sms_stop, sms_start, provider, manual (the API), import, or api (the API, with the address); null: not known';
 
 comment on table contact_verdicts is
   'the last result of a validation for the email address of a contact; it says nothing about another address that the contact has now';

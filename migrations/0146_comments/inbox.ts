@@ -24,7 +24,7 @@ comment on column inbound_mails.ip is 'of the sending server; null: not known';
 comment on column inbound_mails.helo is 'how the sending server calls itself; null: not known';
 comment on column inbound_mails.source is 'smtp, or http (POST /inbound/<token>)';
 comment on column inbound_mails.attempts is
-  'how often a process has claimed it; a process with a lower number has lost it';
+  'how often a process has claimed it, without claims that were given back; a process that knows another number has lost it';
 comment on column inbound_mails.received_at is 'when it was accepted';
 
 comment on table conversations is 'mail that belongs together, of one inbox';

@@ -30,7 +30,7 @@ comment on column messages.provider is
 comment on column messages.provider_message_id is
   'the id that the provider gave the message, by which its reports name it';
 comment on column messages.failure is
-  '{code, message}: why it failed, is unknown, was skipped or was canceled; null: nothing of that';
+  '{code, message}: why it failed, was skipped or was canceled. An unknown one may have it, too; null: none of that';
 comment on column messages.bounce is
   '{type, subtype, diagnostic}: type is hard or soft, diagnostic the reply of the recipient''s server; null: it did not bounce';
 comment on column messages.hold is
@@ -46,7 +46,7 @@ comment on column messages.response is 'the reply of the provider to sent_attemp
 comment on column messages.flow_run_id is 'the run of the flow that wrote it; null: no run did';
 comment on column messages.flow_step_id is 'the step of flow_run_id that wrote it';
 comment on column messages.unknown_at is
-  'when an attempt first had no known outcome, because its sender died or lost the connection: the message is charged from then on. Kept when the outcome becomes known; null: never. Written by the statements that record outcomes and by the reaper';
+  'when an attempt first had no known outcome, because its sender died or lost the connection: the message is charged from then on. Kept when the outcome becomes known; null: never. Written by the statements that record outcomes, by the reaper, and by a cancellation if the message may have been sent';
 comment on column messages.unsent_at is
   'since when the message is free of charge, because an outcome, a report or a cancellation showed that it was not sent: a charge that began at unknown_at was given back then. Also set if a message that had failed is reported as sent later: it had given back its reservation. Never cleared: the message is not charged again. Null: none of that happened';
 
@@ -144,7 +144,7 @@ comment on column suppression_releases.reason is 'as in suppressions';
 comment on column suppression_releases.api_key_id is 'the key that ended it; null: user_id did';
 
 comment on column soft_bounces.address_key is 'as in suppressions';
-comment on column soft_bounces.count is 'how many in a row; a delivery, open or click since the last one begins again';
+comment on column soft_bounces.count is 'how many in a row; after three, and after a delivery, an open or a click, the next one is the first again';
 comment on column soft_bounces.last_at is 'when the last one happened';
 
 comment on column opt_outs.address_hash is
@@ -169,7 +169,7 @@ comment on column unapplied_opt_outs.lap is
 comment on column unapplied_opt_outs.start_id is 'after_id of opt_out_walks when the walk took it up';
 
 comment on table tracking_fetches is
-  'the fetches of the last minute, by the second: which links of a message were fetched together, by which programs are recognized';
+  'fetches, by the second, that are not decided yet, and those of the last minute that help to decide others: programs are recognized because they fetch all links of a message within ten seconds';
 comment on column tracking_fetches.link is 'as in tracking_hits';
 comment on column tracking_fetches.fetched_at is 'the second of the fetch';
 comment on column tracking_fetches.url is 'the target of the link; null for the pixel';

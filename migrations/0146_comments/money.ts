@@ -34,7 +34,8 @@ comment on column topups.currency is 'ISO 4217';
 comment on column topups.customer is 'as in topup_settings, when it was made';
 comment on column topups.payment_method is 'as in topup_settings, when it was made';
 comment on column topups.status is 'pending, succeeded or failed';
-comment on column topups.failure is 'why it failed; null: it did not';
+comment on column topups.failure is
+  'why it failed, or, while it is pending, why the last request brought no payment; null: neither';
 comment on column topups.engine_expected_by is
   'if the workflow of the top-up has not ended by then, the reconciler checks that it runs; null: ended';
 
