@@ -97,7 +97,10 @@ function State({ domain }: { domain: Domain }) {
         <p>You can send from every address at this domain. Carillon checks the records every six hours.</p>
       </Notice>
     ) : (
-      <Notice tone="warn" title={`Verified, but ${wrong} of the required records is not right now`}>
+      <Notice
+        tone="warn"
+        title={`Verified, but ${wrong === 1 ? 'a required record is' : `${wrong} required records are`} wrong`}
+      >
         <p>
           Put back the records marked below. If they stay wrong, the domain loses its verification, and its
           mail waits for at most 72 hours.

@@ -76,13 +76,13 @@ function Entry({ flow: { trigger, goal }, names }: { flow: Flow; names: Audience
       <DetailList
         items={[
           ['Trigger', triggerText(trigger, names)],
-          ['Enters again', reentryText(reentry)],
+          ['The same contact enters', reentryText(reentry)],
           ['Only contacts with', filters?.length ? conditionsText(filters, names) : null],
           ['Leaves as soon as', exitFilters?.length ? conditionsText(exitFilters, names) : null],
           ['Goal', goal],
         ]}
       />
-      <p className="muted">Choose a step to see what it does and how it goes.</p>
+      <p className="muted">Choose a step to see what it does, and its figures.</p>
     </Card>
   );
 }

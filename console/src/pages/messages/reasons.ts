@@ -60,7 +60,7 @@ const HOLDS: Record<Holds, Reason> = {
   wallet: {
     title: 'The wallet does not cover the message',
     text: `The funds of the account are too low. ${WAITS}`,
-    advice: 'Add funds. Held messages then leave by themselves.',
+    advice: 'Add funds. Held messages then leave.',
     page: WALLET,
   },
   provider_unavailable: {

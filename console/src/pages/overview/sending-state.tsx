@@ -169,8 +169,8 @@ function factsOf({
 }: DeliveryStatus) {
   const { sandbox_monthly_cap: sandboxCap, spend_cap_monthly_cents: spendCap } = commercial;
   const facts: [string, ReactNode][] = [
-    ['One more message by the API', <Next key="api" {...next.transactional} />],
-    ['One more of a campaign or flow', <Next key="flow" {...next.marketing} />],
+    ['The next message by the API', <Next key="api" {...next.transactional} />],
+    ['The next one of a campaign or flow', <Next key="flow" {...next.marketing} />],
     ['Sent from, unless a message says otherwise', sender.email],
     ['Messages in 24 hours', used(commercial.used, commercial.allowance)],
   ];

@@ -147,8 +147,9 @@ function NoSuppressions() {
       curl={curlOf('POST', '/v1/my/suppressions', { email: 'gone@example.com' })}
     >
       <p>
-        Addresses that bounce or complain are added by themselves. You can add addresses that must not get any
-        message, or <BrandLink to="/imports/new">import a file</BrandLink> from another service.
+        Addresses that bounce, or whose owners report spam, are added automatically. You can add addresses
+        that must not get any message, or <BrandLink to="/imports/new">import a file</BrandLink> from another
+        service.
       </p>
     </EmptyState>
   );

@@ -39,7 +39,7 @@ function factsOf({ goal, trigger }: Compared, names: AudienceNames): readonly Fa
   return [
     ['Who enters', triggerText(trigger, names)],
     ['Only contacts with', filters?.length ? conditionsText(filters, names) : '–'],
-    ['Enters again', reentryText(reentry)],
+    ['The same contact enters', reentryText(reentry)],
     ['Leaves as soon as', exitFilters?.length ? conditionsText(exitFilters, names) : '–'],
     ['Goal', goal ?? '–'],
   ];
