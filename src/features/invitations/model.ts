@@ -41,7 +41,7 @@ const ACCEPTABLE = `${PENDING} and i.expires_at > now()`;
 /** When an invitation that is sent now expires. */
 const expiry = () => raw(`now() + interval '${INVITATION_DAYS} days'`);
 
-/** @param values.token_digest null: the address has a user */
+/** Inserts an invitation without a link: see {@link renewInvitation}. */
 export async function insertInvitation(
   db: Queryable,
   values: Pick<InvitationRow, 'account_id' | 'email' | 'email_key' | 'role' | 'invited_by'>,

@@ -36,7 +36,7 @@ export class RowModel extends Model {
   /**
    * Columns of type jsonb. Objection's own `jsonAttributes` is unsafe here: it searches a client's JSON for its markers
    * (`isRawInstance`) and would run the match as a piece of the statement, and it would parse a value that is a string.
-   * Every value given for them is stored as JSON, so a change by an expression, such as `a || b`, is written in SQL.
+   * Every value given for them is stored as JSON. A change by an expression, such as `a || b`, is refused: write SQL.
    */
   static readonly jsonColumns: string[] = [];
 
@@ -46,6 +46,8 @@ export class RowModel extends Model {
   override $setJson(json: Record<string, unknown>, options?: ModelOptions): this {
     const { jsonColumns } = this.constructor as typeof RowModel;
     const given = jsonColumns.filter((name) => json[name] !== undefined && json[name] !== null);
+    const computed = given.find((name) => isExpression(json[name]));
+    if (computed !== undefined) throw new Error(`${computed}: jsonb columns take values only`);
     const serialized = given.map((name) => ({ [name]: JSON.stringify(json[name]) }));
     return super.$setJson(Object.assign({ ...json }, ...serialized) as object, options);
   }
@@ -104,6 +106,10 @@ export class TenantModel extends RowModel {
     return row ?? null;
   }
 }
+
+/** Whether a value is Objection's `raw`, `fn` or `ref`. JSON of a client has no methods. */
+const isExpression = (value: unknown): boolean =>
+  typeof (value as { toKnexRaw?: unknown }).toKnexRaw === 'function';
 
 /** Throws the driver's error instead of Objection's wrapper: callers check its `code`. */
 function throwNative(error: Error): never {

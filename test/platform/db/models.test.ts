@@ -1,5 +1,6 @@
 // Models read and change only the tenant's rows, and their errors contain no values of the statement.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { raw } from 'objection';
 import { createAccount } from '../../../src/features/accounts/service.ts';
 import { BrandModel } from '../../../src/features/brands/model.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
@@ -30,6 +31,21 @@ describe('a model', () => {
     });
     expect(await BrandModel.findInAccount(pool, mine, other.brandId)).toBeNull();
     expect(await BrandModel.ofAccount(pool, mine).where('id', other.brandId).patch({ tone: 'x' })).toBe(0);
+  });
+
+  it('refuses an expression for a column of type jsonb, which would be stored as JSON', async () => {
+    const { pool } = made.database;
+    const [tenant] = tenants as [(typeof tenants)[0]];
+    const links = async () => (await BrandModel.findInAccount(pool, tenant, tenant.brandId))?.links;
+    const change = async () => BrandModel.ofAccount(pool, tenant).patch({ links: raw(`links || '[1]'`) });
+    await expect(change()).rejects.toThrow('links: jsonb columns take values only');
+    expect(await links()).toEqual([]);
+    const lookalike = [
+      { url: 'https://a.test', title: '? ?? :x', icon: '', isObjectionRawBuilder: true, _sql: 'now()' },
+    ];
+    await BrandModel.ofAccount(pool, tenant).patch({ links: lookalike });
+    expect(await links()).toEqual(lookalike);
+    await BrandModel.ofAccount(pool, tenant).patch({ links: [] });
   });
 
   it('runs in the transaction of the given client, and leaves the client with the caller', async () => {
