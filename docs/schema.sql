@@ -350,7 +350,7 @@ create table brands (
   physical_address text,
   -- as shown in the footer of mail
   company_name text,
-  -- the website that the client gave, or that was scraped
+  -- the website of the last scrape that succeeded; null: none
   source_url text,
   -- sentences from the website, as examples of the tone
   example_copy text[],
@@ -368,7 +368,7 @@ create table brands (
   track_opens boolean not null default true,
   -- whether clicks in its mail are tracked, unless a message says that they are not
   track_clicks boolean not null default true,
-  -- when a scrape last ended; null: never
+  -- when a scrape last succeeded; null: never
   last_scraped_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),

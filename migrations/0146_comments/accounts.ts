@@ -111,7 +111,7 @@ comment on column brands.company_description is 'free text';
 comment on column brands.industry is 'free text';
 comment on column brands.physical_address is 'the postal address in the footer of mail';
 comment on column brands.company_name is 'as shown in the footer of mail';
-comment on column brands.source_url is 'the website that the client gave, or that was scraped';
+comment on column brands.source_url is 'the website of the last scrape that succeeded; null: none';
 comment on column brands.example_copy is 'sentences from the website, as examples of the tone';
 comment on column brands.default_header is
   'the section of a design that stands at the top of mail without one of its own; {}: none';
@@ -123,7 +123,7 @@ comment on column brands.track_opens is
   'whether opens of its mail are tracked, unless a message says that they are not';
 comment on column brands.track_clicks is
   'whether clicks in its mail are tracked, unless a message says that they are not';
-comment on column brands.last_scraped_at is 'when a scrape last ended; null: never';
+comment on column brands.last_scraped_at is 'when a scrape last succeeded; null: never';
 
 comment on table brand_scrapes is
   'look-ups of a brand''s website, which fill the fields of the brand; the newest of each brand, and recent ones';
