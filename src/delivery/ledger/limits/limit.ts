@@ -39,7 +39,7 @@ export interface Rules {
   readonly accept?: AcceptRule;
   /**
    * POST /messages reserves before it writes a message, and refuses the message with this error. Claims of
-   * transactional messages skip the limit.
+   * transactional messages skip the limit; the check before hand-over (`handOver`) does not.
    */
   readonly refusal?: Refusal;
   readonly claim?: ClaimRule;

@@ -12,8 +12,10 @@ const setting = settingIn('options');
 
 const open = (table: Limits) => limitsOf(messageClasses.transactional, table);
 
+/** The conditions that a claim evaluates, and those that the check before hand-over evaluates: it skips no limit. */
 function conditions(table: Limits, reads: Condition['reads']): string[] {
-  return open(table).flatMap(({ plain, condition }) =>
+  const asked = table.filter(({ refusal, handOver }) => refusal === undefined || handOver !== undefined);
+  return asked.flatMap(({ plain, condition }) =>
     plain !== 'never holds' && condition?.reads === reads ? [condition.sql] : [],
   );
 }

@@ -86,7 +86,17 @@ const tally = {
   },
 } as const satisfies Limit;
 
-const table: Limits = [silence, mondays, quietHours, senderShare, tally, ...limits];
+/** POST /messages refuses its messages. Those that were accepted before fail, whatever their claim has decided. */
+const debt = {
+  name: 'debt',
+  title: 'the account is in debt',
+  plain: 'stands down',
+  refusal: { code: 'insufficient_funds', message: 'the account is in debt' },
+  condition: { reads: 'account', sql: `a.name = 'In debt'` },
+  handOver: { effect: 'fail', code: 'insufficient_funds', message: 'the account is in debt' },
+} as const satisfies Limit;
+
+const table: Limits = [silence, mondays, quietHours, senderShare, tally, debt, ...limits];
 
 let test: TestDatabase;
 let database: Database;
@@ -152,6 +162,14 @@ it('takes nothing of an account that a limit holds', async () => {
   await change(`update accounts set name = 'Silent' where id = $1`);
   expect(await takenIds(50)).toBeNull();
   await change(`update accounts set name = 'Loud' where id = $1`);
+  expect(await takenIds(50)).toHaveLength(2);
+});
+
+it('takes nothing of an account whose messages fail before hand-over, although no claim holds them', async () => {
+  await queueEmails(database, account, 2);
+  await change(`update accounts set name = 'In debt' where id = $1`);
+  expect(await takenIds(50)).toBeNull();
+  await change(`update accounts set name = 'Solvent' where id = $1`);
   expect(await takenIds(50)).toHaveLength(2);
 });
 
