@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { requireSettings } from '../config.ts';
+import type { Migrated } from '../platform/db/migrate.ts';
 import type { CarillonCommand } from './command.ts';
 import { commandConfig, print } from './context.ts';
 
@@ -22,10 +23,20 @@ function secretIds(given: string, before: string[] = []): string[] {
 export function addMigrateCommand(program: CarillonCommand): void {
   program
     .command('migrate')
-    .description('apply the migrations of this version; safe to run on several hosts at once')
+    .description(
+      'apply the migrations and install the functions of this version; safe to run on several hosts at once',
+    )
     .option('--lost-secret <id>', LOST_HELP, secretIds)
     .addHelpText('after', HELP)
     .action(applyMigrations);
+}
+
+function textOf({ applied, functions }: Migrated): string {
+  const lines = [
+    ...(applied.length > 0 ? [`applied ${applied.join(', ')}`] : []),
+    ...(functions.length > 0 ? [`installed the functions ${functions.join(', ')}`] : []),
+  ];
+  return lines.join('\n') || 'nothing to apply';
 }
 
 async function applyMigrations(options: { lostSecret?: string[] }, command: CarillonCommand): Promise<void> {
@@ -34,11 +45,10 @@ async function applyMigrations(options: { lostSecret?: string[] }, command: Cari
   if (options.lostSecret) requireSettings(config, 'APP_SECRET');
   const { upkeep } = await import('../features/upkeep.ts');
   const { migrateDatabase } = await import('../local/postgres/database.ts');
-  const applied = await migrateDatabase(
+  const migrated = await migrateDatabase(
     config.DATABASE_DIRECT_URL ?? DATABASE_URL,
     { ...upkeep, lost: options.lostSecret ?? [] },
     config,
   );
-  const text = applied.length === 0 ? 'nothing to apply' : `applied ${applied.join(', ')}`;
-  print(command, { applied }, text);
+  print(command, migrated, textOf(migrated));
 }

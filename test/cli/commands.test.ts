@@ -240,7 +240,7 @@ describe('carillon', () => {
   });
 
   it('applies nothing to a database that is up to date', async () => {
-    expect(await json('migrate')).toEqual({ applied: [] });
+    expect(await json('migrate')).toEqual({ applied: [], functions: [] });
   });
 });
 

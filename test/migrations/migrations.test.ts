@@ -31,14 +31,14 @@ describe('migrations', () => {
     expect(await rollback(test.url)).toEqual([...names].reverse());
     expect(await objects()).toEqual(['migrations', 'migrations_pkey']);
     expect(await missingMigrations(test.database.pool)).toEqual(names);
-    expect(await migrate(test.url, upkeep.partitions)).toEqual(names);
+    expect(await migrate(test.url, upkeep.partitions)).toMatchObject({ applied: names });
     expect(await objects()).toEqual(before);
     expect(await missingMigrations(test.database.pool)).toEqual([]);
   });
 
   it('can be rolled back to a given one', async () => {
     expect(await rollback(test.url, names[1])).toEqual(names.slice(2).reverse());
-    expect(await migrate(test.url, upkeep.partitions)).toEqual(names.slice(2));
+    expect(await migrate(test.url, upkeep.partitions)).toMatchObject({ applied: names.slice(2) });
   });
 
   it('do not stop the runs of flows while an index of the steps of all versions is built', async () => {
@@ -62,14 +62,17 @@ describe('migrations', () => {
     const [first] = productFunctions().all;
     await pool.query(`drop function ${first?.name}`);
     expect(await missingFunctions(pool)).toEqual([first?.name]);
-    expect(await migrate(test.url, upkeep.partitions)).toEqual([]);
+    expect(await migrate(test.url, upkeep.partitions)).toEqual({ applied: [], functions: [first?.name] });
     expect(await missingFunctions(pool)).toEqual([]);
+    expect(await migrate(test.url, upkeep.partitions)).toEqual({ applied: [], functions: [] });
   });
 
   it('are applied once if twenty processes migrate at the same time', async () => {
     await rollback(test.url);
     const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(test.url, upkeep.partitions)));
-    expect(applied.filter((each) => each.length > 0)).toEqual([names]);
+    expect(applied.filter((each) => each.applied.length > 0)).toEqual([
+      { applied: names, functions: productFunctions().all.map(({ name }) => name) },
+    ]);
   });
 
   it('keep messages with their contents and events as they move into partitions and back', async () => {

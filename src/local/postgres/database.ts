@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Config } from '../../config.ts';
 import { connectionProblem } from '../../platform/db/connection-problem.ts';
 import { openDatabase } from '../../platform/db/database.ts';
-import { migrate } from '../../platform/db/migrate.ts';
+import { migrate, type Migrated } from '../../platform/db/migrate.ts';
 import type { PartitionedTable } from '../../platform/db/partitions.ts';
 import { type FirstStore, openKeyring, readKeyring } from '../../platform/secrets/stored-keys.ts';
 import { LocalError } from '../machine/local-error.ts';
@@ -33,21 +33,21 @@ async function migrateWithKeys(url: string, { partitions, ...first }: Migration,
   const database = openDatabase({ url, poolMax: 1, applicationName: 'carillon migrate' });
   try {
     await readKeyring(database.pool, config, () => Promise.resolve(first));
-    const applied = await migrate(url, partitions);
+    const migrated = await migrate(url, partitions);
     await openKeyring(database.pool, config, first);
-    return applied;
+    return migrated;
   } finally {
     await database.close();
   }
 }
 
 /**
- * Migrates a database to this version, and returns the names of the migrations that it applied.
+ * Migrates a database to this version, and returns what it changed.
  * @param config without APP_SECRET, the first role that starts checks the secrets and stores the keys
  * @throws LocalError if the database cannot be used; the message does not contain the password
  * @throws ConfigError if the database does not know the secrets
  */
-export async function migrateDatabase(url: string, migration: Migration, config: Config): Promise<string[]> {
+export async function migrateDatabase(url: string, migration: Migration, config: Config): Promise<Migrated> {
   try {
     if (config.APP_SECRET === undefined) return await migrate(url, migration.partitions);
     return await migrateWithKeys(url, migration, config);

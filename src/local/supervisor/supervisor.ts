@@ -276,8 +276,8 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
   try {
     const prepared = options.prepare?.();
     const { databaseUrl, engine } = await provideBoth(state);
-    const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? databaseUrl, options.upkeep, config);
-    if (applied.length > 0) options.log.info({ applied }, 'migrated');
+    const migrated = await migrateDatabase(config.DATABASE_DIRECT_URL ?? databaseUrl, options.upkeep, config);
+    if (migrated.applied.length + migrated.functions.length > 0) options.log.info(migrated, 'migrated');
     state.config = {
       ...config,
       DATABASE_URL: databaseUrl,

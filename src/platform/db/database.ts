@@ -164,8 +164,9 @@ interface Server {
  * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load, and
  * that its functions are planned as the server's version needs.
  * @param poolMax the size of the pool
- * @param warn called if the connections fit only without those that are open now, and if the server's version is slow
- * @throws ConfigError if PostgreSQL never allows that many
+ * @param warn called if the connections fit only without those that are open now, and if the server's version or a
+ *   function is slow
+ * @throws ConfigError if PostgreSQL never allows that many, or if functions that another role owns may lose rows
  */
 export async function checkServer(
   db: Queryable,
@@ -187,7 +188,13 @@ export async function checkServer(
   if (needed + used > limit) {
     warn({ needed, used, limit }, 'PostgreSQL may run out of connections: raise max_connections');
   }
-  await correctPlanning(db);
+  const slow = await correctPlanning(db);
+  if (slow.length > 0) {
+    warn(
+      { functions: slow.join(', ') },
+      'functions are planned for each call, as PostgreSQL 18 needs it: run carillon migrate as their owner to make them faster',
+    );
+  }
   if (losesRowsOfKeptPlans(version)) {
     warn(
       { version },

@@ -22,11 +22,12 @@ async function appliedNames(client: pg.Client): Promise<Set<string>> {
   return new Set(rows.map((row) => row.name));
 }
 
-async function inTransaction(client: pg.Client, what: string, work: () => Promise<unknown>) {
+async function inTransaction<T>(client: pg.Client, what: string, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
-    await work();
+    const result = await work();
     await client.query('commit');
+    return result;
   } catch (error) {
     await client.query('rollback');
     throw new Error(`${what} failed: ${(error as Error).message}`, { cause: error });
@@ -40,22 +41,27 @@ function runMigration(client: pg.Client, name: string, statements: string, bookk
   });
 }
 
+/** What `migrate` has changed: the names of migrations, and of functions that were missing. */
+export interface Migrated {
+  applied: string[];
+  functions: string[];
+}
+
 /**
  * Applies the missing migrations, each in its own transaction, installs the functions of this version, and creates the
  * daily partitions of the coming days. Several processes may migrate at the same time: they wait for each other.
  * @param partitions every partitioned table, from `upkeep`
- * @returns the names of the migrations that were applied
  */
-export async function migrate(url: string, partitions: readonly PartitionedTable[]): Promise<string[]> {
+export async function migrate(url: string, partitions: readonly PartitionedTable[]): Promise<Migrated> {
   return withLock(url, async (client) => {
     const applied = await appliedNames(client);
     const missing = migrations.filter((migration) => !applied.has(migration.name));
     for (const migration of missing) {
       await runMigration(client, migration.name, migration.up, 'insert into migrations (name) values ($1)');
     }
-    await inTransaction(client, 'installing functions', () => installFunctions(client));
+    const functions = await inTransaction(client, 'installing functions', () => installFunctions(client));
     await keepPartitions(client, partitions, new Date());
-    return missing.map((migration) => migration.name);
+    return { applied: missing.map(({ name }) => name), functions };
   });
 }
 

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ConfigError } from '../../../src/config.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { defineSql } from '../../../src/platform/db/sql/define.ts';
 import { correctPlanning, createFunctions, installFunctions } from '../../../src/platform/db/sql/install.ts';
@@ -132,24 +133,24 @@ describe('installing', () => {
     expect(rows).toEqual([{ twice: 2 }]);
   });
 
-  it('keeps the functions of the version before, and drops those of older ones', async () => {
-    const [one, two, three] = [version('1'), version('2'), version('3')];
+  it('keeps the functions of the two versions before, of which one may never have run, and drops older ones', async () => {
+    const [one, two, three, four] = [version('1'), version('2'), version('3'), version('4')];
     await install(one);
     await install(two);
-    await install(two);
-    expect(await names()).toEqual(namesOf(one, two));
-    await install(three);
-    expect(await names()).toEqual(namesOf(two, three));
+    for (let n = 0; n < 2; n += 1) await install(three);
+    expect(await names()).toEqual(namesOf(one, two, three));
+    await install(four);
+    expect(await names()).toEqual(namesOf(two, three, four));
   });
 
-  it('keeps the functions of two versions that are started in turn, and brings back those of an older one', async () => {
-    const [one, two, three] = [version('1'), version('2'), version('3')];
-    for (const each of [one, two, one, two, one]) await install(each);
-    expect(await names()).toEqual(namesOf(one, two));
-    for (const each of [two, three]) await install(each);
-    expect(await names()).toEqual(namesOf(two, three));
-    await install(one);
-    expect(await names()).toEqual(namesOf(one, three));
+  it('keeps the functions of versions that are started in turn, and brings back those of an older one', async () => {
+    const [one, two, three, four] = [version('1'), version('2'), version('3'), version('4')];
+    for (const each of [one, two, three, two, one, three, one, two]) await install(each);
+    expect(await names()).toEqual(namesOf(one, two, three));
+    await install(four);
+    expect(await names()).toEqual(namesOf(one, two, four));
+    await install(three);
+    expect(await names()).toEqual(namesOf(two, three, four));
   });
 
   it('creates again what was dropped by hand', async () => {
@@ -172,5 +173,29 @@ describe('installing', () => {
     expect(await settings()).toEqual([null, null]);
     await createFunctions(test.database.pool, version('2').all, '18.4');
     expect((await settings()).filter(Boolean)).toEqual([['plan_cache_mode=force_custom_plan']]);
+  });
+
+  describe('as a role that does not own the functions', () => {
+    /** @param installedFor the version of the server that the functions were installed for */
+    const correctAs = (serverVersion: string, installedFor: string) =>
+      inTransaction(test.database.pool, async (client) => {
+        const { all } = version('1');
+        await installFunctions(client, all, installedFor);
+        // The rollback of the transaction removes the role.
+        await client.query('create role sql_files_stranger; set local role sql_files_stranger');
+        return correctPlanning(client, all, serverVersion);
+      });
+
+    it('does not start where functions would lose rows, and says what to do', async () => {
+      const corrected = correctAs('18.4', '17.10');
+      await expect(corrected).rejects.toThrow(ConfigError);
+      await expect(corrected).rejects.toThrow(
+        `run carillon migrate as the owner of ${named(version('1').all, 'twice_of')}`,
+      );
+    });
+
+    it('starts where they are only slow, and names them', async () => {
+      expect(await correctAs('17.10', '18.4')).toEqual([named(version('1').all, 'twice_of')]);
+    });
   });
 });

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { ConfigError } from '../../../config.ts';
 import { losesRowsOfKeptPlans } from '../plans.ts';
 import type { Queryable } from '../queryable.ts';
 import { PARTITIONS, readHeader } from './header.ts';
@@ -6,6 +7,9 @@ import { type DatabaseFunction, productFunctions } from './names.ts';
 
 /** An arbitrary fixed number: processes that migrate at the same time wait for each other. */
 export const MIGRATION_LOCK = 7_262_514_117;
+
+/** PostgreSQL's code of a statement that needs the owner of a function, or a right. */
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 const PLANS_EACH_CALL = 'plan_cache_mode=force_custom_plan';
 
@@ -46,15 +50,18 @@ const planningSql = ({ function: { name }, fault }: Difference) =>
     ? `alter function ${name} set plan_cache_mode = force_custom_plan`
     : `alter function ${name} reset plan_cache_mode`;
 
+const namesOf = (found: readonly Difference[]) => found.map(({ function: { name } }) => name);
+
 /**
  * Creates the functions that are missing, and corrects how the others are planned. Call it in a transaction.
  * @param serverVersion by default what the server reports
+ * @returns the names of the functions that were missing
  */
 export async function createFunctions(
   db: Queryable,
   functions: readonly DatabaseFunction[],
   serverVersion?: string,
-): Promise<void> {
+): Promise<string[]> {
   const missing = (await differences(db, functions, serverVersion)).filter(
     ({ fault }) => fault === 'missing',
   );
@@ -65,11 +72,13 @@ export async function createFunctions(
   for (const difference of await differences(db, functions, serverVersion)) {
     await db.query(planningSql(difference));
   }
+  return namesOf(missing);
 }
 
 /**
- * Notes that this set of functions is the newest.
- * @returns the functions of which two newer sets had no more need
+ * Notes that this set of functions is the newest. Functions that the two sets before need are kept: if the deploy of a
+ * version has failed and is followed by another, processes of the version before it are still running.
+ * @returns the functions of which two newer sets had no more need before this one
  */
 async function recordSet(db: Queryable, names: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ name: string; last_set: number }>(
@@ -86,50 +95,65 @@ async function recordSet(db: Queryable, names: readonly string[]): Promise<strin
     [names, current],
   );
   const superseded = await db.query<{ name: string }>(
-    'delete from installed_functions where last_set < $1 - 1 returning name',
+    'delete from installed_functions where last_set < $1 - 2 returning name',
     [current],
   );
   return superseded.rows.map(({ name }) => name);
 }
 
 /**
- * Installs the functions of this version, and drops those that two newer versions have not needed: processes of the
- * version before run beside this one. Call it in a transaction, after the migrations.
+ * Installs the functions of this version, and drops those that two newer versions before it have not needed: processes
+ * of older versions run beside this one. Call it in a transaction, after the migrations.
  * @param serverVersion by default what the server reports
+ * @returns the names of the functions that were missing
  */
 export async function installFunctions(
   db: Queryable,
   functions: readonly DatabaseFunction[] = productFunctions().all,
   serverVersion?: string,
-): Promise<void> {
-  await createFunctions(db, functions, serverVersion);
+): Promise<string[]> {
+  const created = await createFunctions(db, functions, serverVersion);
   const superseded = await recordSet(
     db,
     functions.map(({ name }) => name),
   );
   for (const name of superseded) await db.query(`drop function if exists ${name}`);
+  return created;
 }
 
 /** Returns the names of this version's functions that are not installed as the server needs them, for `/readyz`. */
 export async function missingFunctions(db: Queryable): Promise<string[]> {
   const found = await differences(db, productFunctions().all);
-  return found.filter(({ fault }) => fault !== 'keeps no plans').map(({ function: { name } }) => name);
+  return namesOf(found.filter(({ fault }) => fault !== 'keeps no plans'));
 }
 
 /**
  * Corrects how the installed functions are planned: the server may have been upgraded since they were installed. Missing
  * functions are left to `migrate`.
  * @param serverVersion by default what the server reports
+ * @returns the names of functions that are only slow, because another role owns them
+ * @throws ConfigError if functions that another role owns may lose rows
  */
 export async function correctPlanning(
   db: Queryable,
   functions: readonly DatabaseFunction[] = productFunctions().all,
   serverVersion?: string,
-): Promise<void> {
+): Promise<string[]> {
   const found = await differences(db, functions, serverVersion);
   const wrong = found.filter(({ fault }) => fault !== 'missing');
-  if (wrong.length === 0) return;
+  if (wrong.length === 0) return [];
   // Processes that start at the same time must not change a function at the same time.
   const statements = wrong.map((each) => `${planningSql(each)};`).join(' ');
-  await db.query(`do $$ begin perform pg_advisory_xact_lock(${MIGRATION_LOCK}); ${statements} end $$`);
+  try {
+    await db.query(`do $$ begin perform pg_advisory_xact_lock(${MIGRATION_LOCK}); ${statements} end $$`);
+    return [];
+  } catch (error) {
+    if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+    const names = namesOf(wrong);
+    if (wrong.every(({ fault }) => fault === 'keeps no plans')) return names;
+    throw new ConfigError(
+      `PostgreSQL 18 and later may lose rows when functions reuse plans: run carillon migrate as the owner of ${names.join(', ')}`,
+      { cause: error },
+    );
+  }
 }
