@@ -5,8 +5,9 @@
 -- sent by: claimBacklogs
 -- request: the ClaimRequest, with the settings of the limits
 -- locks: the advisory lock of the account, which other claims of it wait for; processes; send_queue, skipping locked
---   rows; the counters of the limits, in the order of their table; messages that are held, skipping locked rows; then
---   held_backlogs
+--   rows; the counters of the limits, from the last of their table to the first, as PostgreSQL executes the parts of a
+--   with that nothing reads; messages that are held, skipping locked rows; then held_backlogs. take_plain_messages locks
+--   counters in the other order: the advisory lock keeps the two apart
 -- sees: the figures of the limits are read behind the advisory lock. What is held is decided with what is claimed, by one
 --   query; those after it see its changes, and use only the decision.
 -- partitions: hold_messages updates messages

@@ -13,7 +13,8 @@
 -- options: the settings of the limits, and max_weight
 -- report_after: seconds to wait for a report if the process dies
 -- locks: processes; the advisory locks of an intent and of a claim, if both are free; send_queue, skipping locked rows;
---   then the counters of the limits, in the order of their table
+--   then the counters of the limits, in the order of their table, which claims reverse: the advisory lock of a claim
+--   keeps the two apart
 -- sees: each query sees what was committed before the locks were granted, so the figures of the limits and the
 --   suppressions are those behind the locks. The limits count queue rows as they were picked; the last query sees them
 --   as claimed, so conditions that read the queue row alone are evaluated when the rows are picked.

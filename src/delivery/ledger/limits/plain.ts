@@ -53,8 +53,8 @@ function takeCtes({ name, figures, quota, reservation }: Rules & { quota: Quota 
 }
 
 /**
- * Limits count in the order of the table, because that is the order of their locks. Those after the last one that says
- * when it counts do so in the statement that claims: a statement of their own would cost more.
+ * Limits count in the order of the table, so that all calls lock their counters in one order. Those after the last one
+ * that says when it counts do so in the statement that claims: a statement of their own would cost more.
  */
 function divided(table: Limits) {
   const all = counting(table).map((limit, n) => ({ limit, n, counts: limit.reservation?.counts }));
