@@ -44,10 +44,12 @@ export interface BacklogClaim {
  * that have reserved it.
  */
 const claimRegions: Regions<Limits> = Object.fromEntries(
-  Object.entries(decisionRegions('(select id from account)', settingIn('options'))).flatMap(([name, sql]) => [
-    [name, sql],
-    [`${name}_if_reserved`, (table: Limits) => sql(limitsOf(messageClasses.transactional, table))],
-  ]),
+  Object.entries(decisionRegions('(select id from account)', settingIn('limit_settings'))).flatMap(
+    ([name, sql]) => [
+      [name, sql],
+      [`${name}_if_reserved`, (table: Limits) => sql(limitsOf(messageClasses.transactional, table))],
+    ],
+  ),
 );
 
 export const claimFunction = defineFunction<Limits>(import.meta.url, './claim_backlog.sql', {

@@ -23,7 +23,7 @@ declare
   of_class smallint := (request ->> 'class')::smallint;
   of_provider bigint := (request ->> 'providerId')::bigint;
   process bigint := (request ->> 'owner')::bigint;
-  options jsonb := request -> 'settings';
+  limit_settings jsonb := request -> 'settings';
   ids bigint[];
   claimed_ids bigint[];
   epochs int[];
@@ -73,22 +73,22 @@ begin
           coalesce(least(others, left_over), 2147483647) as remaining,
           date_trunc('minute', now()) + interval '1 minute' as resets_at, by_domain, paces, others
         from (
-          select nullif((options ->> 'pacing_per_minute')::int, 0) as others, min(pace) as pace,
+          select nullif((limit_settings ->> 'pacing_per_minute')::int, 0) as others, min(pace) as pace,
             coalesce(max(used), 0) as used,
             min(pace - used) as left_over,
             jsonb_object_agg(domain_id, coalesce(pace - used, 2147483647)) filter (where domain_id is not null) as by_domain,
             jsonb_object_agg(domain_id, pace) filter (where pace is not null) as paces
           from (
-            select p.domain_id, nullif(coalesce(p.per_minute, (options ->> 'pacing_per_minute')::int), 0) as pace,
+            select p.domain_id, nullif(coalesce(p.per_minute, (limit_settings ->> 'pacing_per_minute')::int), 0) as pace,
               case when p.minute >= date_trunc('minute', now()) then p.used else 0 end as used
             from domain_paces p where p.account_id = a.id) p) f) f
     ), allowance as materialized (select f.* from account a cross join lateral (
         select "limit", used, case when a.kind = 'system' then 2147483647 else "limit" - used end as remaining, resets_at
         from (
           select coalesce(a.allowance_per_day, case a.tier
-              when 'free' then (options ->> 'allowance_free')::int
-              when 'paid' then (options ->> 'allowance_paid')::int
-              else (options ->> 'allowance_trusted')::int end) as "limit",
+              when 'free' then (limit_settings ->> 'allowance_free')::int
+              when 'paid' then (limit_settings ->> 'allowance_paid')::int
+              else (limit_settings ->> 'allowance_trusted')::int end) as "limit",
             coalesce(sum(b.used), 0) as used,
             min(b.bucket) filter (where b.used > 0) + interval '24 hours 10 minutes' as resets_at
           from allowance_buckets b
@@ -163,7 +163,7 @@ begin
       insert into domain_paces as p (domain_id, account_id, minute, used)
       select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*)
       from (select * from decided where held_by is null and pacing_takes_place) taken
-      where (options ->> 'pacing_per_minute')::int <> 0 or exists (
+      where (limit_settings ->> 'pacing_per_minute')::int <> 0 or exists (
         select from domain_paces o where o.domain_id = taken.domain_id and o.account_id = (select id from account))
       group by 1 order by 1
       on conflict (domain_id) do update set minute = excluded.minute,
@@ -232,22 +232,22 @@ begin
           coalesce(least(others, left_over), 2147483647) as remaining,
           date_trunc('minute', now()) + interval '1 minute' as resets_at, by_domain, paces, others
         from (
-          select nullif((options ->> 'pacing_per_minute')::int, 0) as others, min(pace) as pace,
+          select nullif((limit_settings ->> 'pacing_per_minute')::int, 0) as others, min(pace) as pace,
             coalesce(max(used), 0) as used,
             min(pace - used) as left_over,
             jsonb_object_agg(domain_id, coalesce(pace - used, 2147483647)) filter (where domain_id is not null) as by_domain,
             jsonb_object_agg(domain_id, pace) filter (where pace is not null) as paces
           from (
-            select p.domain_id, nullif(coalesce(p.per_minute, (options ->> 'pacing_per_minute')::int), 0) as pace,
+            select p.domain_id, nullif(coalesce(p.per_minute, (limit_settings ->> 'pacing_per_minute')::int), 0) as pace,
               case when p.minute >= date_trunc('minute', now()) then p.used else 0 end as used
             from domain_paces p where p.account_id = a.id) p) f) f
     ), allowance as materialized (select f.* from account a cross join lateral (
         select "limit", used, case when a.kind = 'system' then 2147483647 else "limit" - used end as remaining, resets_at
         from (
           select coalesce(a.allowance_per_day, case a.tier
-              when 'free' then (options ->> 'allowance_free')::int
-              when 'paid' then (options ->> 'allowance_paid')::int
-              else (options ->> 'allowance_trusted')::int end) as "limit",
+              when 'free' then (limit_settings ->> 'allowance_free')::int
+              when 'paid' then (limit_settings ->> 'allowance_paid')::int
+              else (limit_settings ->> 'allowance_trusted')::int end) as "limit",
             coalesce(sum(b.used), 0) as used,
             min(b.bucket) filter (where b.used > 0) + interval '24 hours 10 minutes' as resets_at
           from allowance_buckets b
@@ -265,9 +265,9 @@ begin
             case when pays then coalesce((select p.millicents from prices p where p.tier = a.tier and p.kind = 'email'), 0)
             else 0 end as email_price, t.sms_prices, t.least_text,
             case when pays then greatest(0, coalesce(a.monthly_email_allowance, case a.tier
-                when 'free' then (options ->> 'monthly_emails_free')::int
-                when 'paid' then (options ->> 'monthly_emails_paid')::int
-                else (options ->> 'monthly_emails_trusted')::int end) - coalesce((
+                when 'free' then (limit_settings ->> 'monthly_emails_free')::int
+                when 'paid' then (limit_settings ->> 'monthly_emails_paid')::int
+                else (limit_settings ->> 'monthly_emails_trusted')::int end) - coalesce((
                 select s.free_units from account_months s where s.account_id = a.id and s.month = current_month()), 0))
             else 0 end as free
           from (select (not a.comped and a.kind = 'customer' and exists (
@@ -297,9 +297,9 @@ begin
             case when pays then coalesce((select p.millicents from prices p where p.tier = a.tier and p.kind = 'email'), 0)
             else 0 end as email_price, t.sms_prices, t.least_text,
             case when pays then greatest(0, coalesce(a.monthly_email_allowance, case a.tier
-                when 'free' then (options ->> 'monthly_emails_free')::int
-                when 'paid' then (options ->> 'monthly_emails_paid')::int
-                else (options ->> 'monthly_emails_trusted')::int end) - coalesce((
+                when 'free' then (limit_settings ->> 'monthly_emails_free')::int
+                when 'paid' then (limit_settings ->> 'monthly_emails_paid')::int
+                else (limit_settings ->> 'monthly_emails_trusted')::int end) - coalesce((
                 select s.free_units from account_months s where s.account_id = a.id and s.month = current_month()), 0))
             else 0 end as free
           from (select (not a.comped and a.kind = 'customer' and exists (
@@ -421,7 +421,7 @@ begin
       insert into domain_paces as p (domain_id, account_id, minute, used)
       select taken.domain_id, (select id from account), date_trunc('minute', now()), count(*)
       from (select * from decided where held_by is null and pacing_takes_place) taken
-      where (options ->> 'pacing_per_minute')::int <> 0 or exists (
+      where (limit_settings ->> 'pacing_per_minute')::int <> 0 or exists (
         select from domain_paces o where o.domain_id = taken.domain_id and o.account_id = (select id from account))
       group by 1 order by 1
       on conflict (domain_id) do update set minute = excluded.minute,

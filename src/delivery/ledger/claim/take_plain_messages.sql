@@ -10,7 +10,7 @@
 -- provider: the provider of the backlog, 0 for the one in the settings
 -- max_messages: how many messages to take at most
 -- max_bytes: how many bytes of content to take at most
--- options: the settings of the limits, and max_weight
+-- limit_settings: the settings of the limits, and max_weight
 -- report_after: seconds to wait for a report if the process dies
 -- locks: processes; the advisory locks of an intent and of a claim, if both are free; send_queue, skipping locked rows;
 --   then the counters of the limits, in the order of their table, which claims reverse: the advisory lock of a claim
@@ -21,7 +21,7 @@
 -- partitions: reads messages and message_contents, and locks none of their rows
 create function take_plain_messages(
   process bigint, intent bigint, sent_by text, account bigint, provider bigint, max_messages int, max_bytes int,
-  options jsonb, report_after int)
+  limit_settings jsonb, report_after int)
 returns table (
   "messageId" bigint, epoch int, "hasContacts" boolean, priced boolean, "brandId" bigint, "domainId" bigint,
   "queuedAt" timestamptz, "createdAt" timestamptz, "to" text, "from" text, "replyTo" text, subject text, html text,
@@ -50,9 +50,9 @@ begin
         select "limit", used, case when a.kind = 'system' then 2147483647 else "limit" - used end as remaining, resets_at
         from (
           select coalesce(a.allowance_per_day, case a.tier
-              when 'free' then (options ->> 'allowance_free')::int
-              when 'paid' then (options ->> 'allowance_paid')::int
-              else (options ->> 'allowance_trusted')::int end) as "limit",
+              when 'free' then (limit_settings ->> 'allowance_free')::int
+              when 'paid' then (limit_settings ->> 'allowance_paid')::int
+              else (limit_settings ->> 'allowance_trusted')::int end) as "limit",
             coalesce(sum(b.used), 0) as used,
             min(b.bucket) filter (where b.used > 0) + interval '24 hours 10 minutes' as resets_at
           from allowance_buckets b
@@ -61,7 +61,7 @@ begin
     -- </stands_down>
   then return; end if;
   select array_agg(q.message_id order by q.message_id), sum(q.content_bytes),
-      bool_and(q.attempt_count = 0 and q.connection_losses = 0 and q.content_weight <= (options ->> 'max_weight')::int
+      bool_and(q.attempt_count = 0 and q.connection_losses = 0 and q.content_weight <= (limit_settings ->> 'max_weight')::int
         -- <none_applies_to_row>
         and (q.queued_at < now() - interval '72 hours') is not true
         and (q.domain_id is not null and (select d.id from domains d where d.id = q.domain_id) is null) is not true
@@ -92,12 +92,13 @@ begin
   on conflict (domain_id, day) do update set used = d.used + excluded.used;
   end if;
   if places[2] > 0
-    and ((options ->> 'pacing_per_minute')::int <> 0 or exists (select from domain_paces p where p.account_id = a.id)) then
+    and ((limit_settings ->> 'pacing_per_minute')::int <> 0
+      or exists (select from domain_paces p where p.account_id = a.id)) then
   insert into domain_paces as p (domain_id, account_id, minute, used)
   select taken.domain_id, account, date_trunc('minute', now()), count(*)
   from (select q.* from send_queue q
     where q.message_id = any(ids) and q.reserved_bucket is null and q.domain_id is not null) taken
-  where (options ->> 'pacing_per_minute')::int <> 0 or exists (
+  where (limit_settings ->> 'pacing_per_minute')::int <> 0 or exists (
     select from domain_paces o where o.domain_id = taken.domain_id and o.account_id = account)
   group by 1 order by 1
   on conflict (domain_id) do update set minute = excluded.minute,
@@ -130,7 +131,7 @@ begin
       m.created_at, m.to_address, m.from_address, m.reply_to, m.subject, c.html, c.text, c.headers, m.tags, m.tracking,
       m.idempotency_key, m.segments, m.content_version_id, q.content_bytes, q.content_weight
     from send_queue q
-    cross join (select coalesce((options ->> 'suppress_plus_addresses')::int, 0) = 1 as plus_addresses) settings
+    cross join (select coalesce((limit_settings ->> 'suppress_plus_addresses')::int, 0) = 1 as plus_addresses) settings
     -- The bounds of all ids let PostgreSQL leave out partitions before it opens them.
     cross join lateral (
       select * from messages m where m.id = q.message_id and m.id between ids[1] and ids[cardinality(ids)] offset 0) m

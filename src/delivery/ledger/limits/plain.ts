@@ -8,7 +8,7 @@ import { messageClasses } from '../../terms/message.ts';
 import { type Limits, limitsOf } from './authority.ts';
 import type { Condition, Quota, Rules } from './limit.ts';
 
-const setting = settingIn('options');
+const setting = settingIn('limit_settings');
 
 const open = (table: Limits) => limitsOf(messageClasses.transactional, table);
 

@@ -37,8 +37,10 @@ const senderShare = {
   name: 'sender_share',
   title: 'messages of a new sender',
   plain: 'stands down',
-  figures: () =>
-    `select ${PER_SENDER} as "limit", 0 as used, ${PER_SENDER} as remaining, null::timestamptz as resets_at`,
+  // Campaigns have a column `options`, which must not be taken for the settings.
+  figures: (setting) =>
+    `select places as "limit", 0 as used, places as remaining, null::timestamptz as resets_at from (
+       select max(${setting('sender_share')}) as places from (select a.id) s left join campaigns c on c.account_id = s.id) f`,
   quota: { counts: 'true', per: 'q.message_id % 2' },
   claim: { effect: 'hold', until: null, recheck: `interval '1 minute'` },
 } as const satisfies Limit;
@@ -105,7 +107,7 @@ async function claim(quantum: number): Promise<{ messageId: number; epoch: numbe
     providerId: DEFAULT_PROVIDER,
     owner: OWNER,
     quantum,
-    settings: TEST_LIMITS,
+    settings: { ...TEST_LIMITS, sender_share: PER_SENDER },
   };
   const { rows } = await database.pool.query<{ message_id: number | null; claim_epoch: number }>(
     `select * from ${claimOfTable.name}($1)`,

@@ -57,9 +57,11 @@ const senderShare = {
   name: 'sender_share',
   title: 'messages of a new sender',
   plain: 'stands down',
-  figures: () =>
-    `select ${LIMIT} as "limit", 0 as used, case when a.name = 'Few' then ${LIMIT} else 50 end as remaining,
-       null::timestamptz as resets_at`,
+  // Campaigns have a column `options`, which must not be taken for the settings.
+  figures: (setting) =>
+    `select places as "limit", 0 as used, case when a.name = 'Few' then places else 50 end as remaining,
+       null::timestamptz as resets_at from (
+         select max(${setting('sender_share')}) as places from (select a.id) s left join campaigns c on c.account_id = s.id) f`,
   quota: { counts: 'true', per: 'q.message_id % 2' },
   claim: { effect: 'hold', until: null, recheck: `interval '1 minute'` },
 } as const satisfies Limit;
@@ -121,7 +123,7 @@ async function takenIds(messages: number): Promise<number[] | null> {
     ...{ owner: OWNER, seq: ++seq, provider: 'smtp', reportSeconds: 7 },
     ...{ accountId: account.accountId, providerId: 0, messages },
   };
-  const settings = { ...TEST_LIMITS, suppress_plus_addresses: 0 };
+  const settings = { ...TEST_LIMITS, suppress_plus_addresses: 0, sender_share: LIMIT };
   const taken = await takePlainMessages(database.pool, request, settings, table);
   return taken?.claims.map(({ messageId }) => messageId) ?? null;
 }
