@@ -92,6 +92,12 @@ describe('functions of the database', () => {
     );
   });
 
+  it('must not have names that PostgreSQL would cut, so that two versions would have the same', () => {
+    const base = 'a'.repeat(55);
+    const source = `create function ${base}() returns int language sql as $$ select 1 $$`;
+    expect(() => functionsOf(new Map([[base, source]]))).toThrow(`${base} is longer than 54 characters`);
+  });
+
   it('must not call each other in a circle', () => {
     const circle = new Map([
       ['one', 'create function one() returns int language sql as $$ select other() $$'],

@@ -19,9 +19,14 @@ const FUNCTION = /^create function (\w+)\s*\(/m;
 /** The name of the function that the text creates; null if it is a statement. */
 export const createdFunction = (source: string): string | null => FUNCTION.exec(source)?.[1] ?? null;
 
+/** PostgreSQL cuts longer names without an error, and `_` and the hash take nine characters. */
+const MAX_BASE = 63 - 9;
+
 /** `<base>_<hash>`: the same name means the same text, also in another version of Carillon. */
-export const hashedName = (base: string, text: string): string =>
-  `${base}_${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+export function hashedName(base: string, text: string): string {
+  if (base.length > MAX_BASE) throw new Error(`${base} is longer than ${MAX_BASE} characters`);
+  return `${base}_${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+}
 
 /** Replaces the names of called functions by those under which they are installed. */
 function withNames(text: string, names: ReadonlyMap<string, string>): string {
