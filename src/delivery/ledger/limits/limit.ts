@@ -63,7 +63,14 @@ export interface Rules {
 export type Plain =
   | {
       readonly plain: 'decided';
-      readonly condition: Condition & { reads: 'queue' | 'message' };
+      readonly condition: Condition & { reads: 'queue' };
+      readonly quota?: never;
+    }
+  | {
+      readonly plain: 'decided';
+      readonly condition: Condition & { reads: 'message' };
+      /** A claim does not read messages, so only the check before hand-over can decide. */
+      readonly claim?: never;
       readonly quota?: never;
     }
   | {
@@ -90,7 +97,10 @@ interface Refusal {
 }
 
 export interface Condition {
-  /** Which rows it reads. `queue` includes the account, `message` includes both; a claim has no `message`. */
+  /**
+   * Which rows it reads. `queue` includes the account, `message` includes both; a claim has no `message`. In claims of
+   * blocks, `q.message_id` is the first message of the block, and intents of blocks have none.
+   */
   reads: 'account' | 'queue' | 'message';
   /** SQL: true if the limit applies. */
   sql: string;

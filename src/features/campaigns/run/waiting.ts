@@ -130,7 +130,7 @@ export function isOpen({ taken, dueSince, nextDue, undecided, retries }: OpenWor
 const TAKEN_WITHIN_MS = 3_000;
 
 /** The reason that clients see for blocks held by a limit, by the limit's name. */
-const shownHolds: Readonly<Partial<Record<BlockHoldReason, WaitingReason>>> = {
+const shownHolds: Readonly<Record<BlockHoldReason, WaitingReason>> = {
   account_paused: 'account_paused',
   domain_unverified: 'domain_unverified',
   warm_up: 'allowance',
@@ -142,6 +142,7 @@ const shownHolds: Readonly<Partial<Record<BlockHoldReason, WaitingReason>>> = {
   [PROVIDER_UNAVAILABLE]: 'provider',
 };
 
+/** A newer version may have held a block by a limit that is not known here. */
 const shownHold = (name: string): WaitingReason =>
   (shownHolds as Readonly<Record<string, WaitingReason>>)[name] ?? 'allowance';
 
