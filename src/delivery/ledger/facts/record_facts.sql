@@ -11,12 +11,14 @@
 -- of_flows: the messages of flows that change, or null
 -- settles: whether a message is sent, fails, or is charged from now on or no longer
 -- suppresses: whether addresses may be suppressed
--- locks: messages, which the caller has locked by id; send_queue; account_months by account and month, allowance_buckets
---   by account and bucket; campaign_blocks by campaign and number; soft_bounces and suppressions by account and address;
---   contacts by id, contact_channel_counts by contact, account_outcomes by account
+-- locks: messages, which the caller has locked by id; then, in the order of record_outcomes.sql and of the statements that
+--   end claims of blocks: contacts by id, contact_channel_counts by contact, soft_bounces and suppressions by account and
+--   address, account_outcomes by account, campaign_blocks by campaign and number, send_queue, account_months by account
+--   and month, allowance_buckets by account and bucket
 -- sees: the messages are locked, so nothing else changes them between two queries, and those after the first see them as
---   it has left them. The segments of a text are read from its queue row before that is removed. Charges that the reaper
---   has stored since the caller locked the messages are seen when they leave the queue
+--   it has left them. So a delivery ends a series of soft bounces even if both are reported at once. The segments of a
+--   text are read from its queue row before that is removed. Charges that the reaper has stored since the caller locked
+--   the messages are seen when they leave the queue
 -- partitions: messages, message_events
 create function record_facts(
   changes json, history json, leaving bigint[], unsent bigint[], of_contacts boolean, of_flows bigint[],
@@ -100,72 +102,6 @@ begin
   select array_agg(campaign_id), array_agg(id) into campaigns, tallied from updated
   where campaign_id is not null and (sent_now or failed_now or bounce is not null or status = 'complained');
 
-  if cardinality(leaving) > 0 then
-    with uncounted as materialized (
-      select "messageId" as id from json_to_recordset(changes) as i ("messageId" bigint, uncounted boolean) where uncounted
-    )
-    -- <leave_queue>
-    , removed as (
-      delete from send_queue where message_id = any(leaving)
-      returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units, channel
-    ), cleared as materialized (
-      select account_id, channel, null::timestamptz, month, millicents, units from take_unknown_charges(unsent)
-    ), unknown_kept as (
-      insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
-      select message_id, account_id, channel, price_month, coalesce(price_millicents, 0), price_units
-      from removed where message_id = any(array(select id from uncounted)) and price_month is not null and price_units > 0
-      on conflict do nothing
-    ), months_returned as materialized (
-      select account_id, price_month as month,
-        coalesce(sum(price_units) filter (where channel = 'email'), 0) as emails,
-        coalesce(sum(price_units) filter (where channel = 'email' and price_millicents = 0), 0) as free,
-        coalesce(sum(price_units) filter (where channel = 'sms'), 0) as texts,
-        coalesce(sum(price_millicents), 0) as millicents
-      from (
-        select r.account_id, r.channel, case when r.message_id = any(unsent) then r.reserved_bucket end as reserved_bucket,
-          r.price_month,
-          r.price_millicents * (r.price_units - k.keep) / greatest(1, r.price_units) as price_millicents,
-          r.price_units - k.keep as price_units
-        from removed r cross join lateral (
-          select case when r.message_id = any(unsent) then 0
-            else null end as keep) k
-        where k.keep < r.price_units or k.keep = 0 union all select * from cleared) unsent where price_month is not null
-      group by account_id, price_month
-    ), months_locked as materialized (
-      select s.account_id, s.month, s.posted_at from account_months s join (
-        select account_id, month from months_returned union select account_id, current_month() from months_returned
-      ) r using (account_id, month) order by s.account_id, s.month for update of s
-    ), months_given_back as (
-      insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)
-      select account_id, case when l.posted_at is null then month else current_month() end,
-        -sum(r.emails), -sum(r.free), -sum(r.texts), -sum(r.millicents)
-      from months_returned r join months_locked l using (account_id, month) group by 1, 2 order by 1, 2
-      on conflict (account_id, month) do update set email_units = s.email_units + excluded.email_units,
-        free_units = s.free_units + excluded.free_units, sms_units = s.sms_units + excluded.sms_units,
-        spent_millicents = s.spent_millicents + excluded.spent_millicents
-    ), allowance_unused as (
-      select account_id, reserved_bucket as bucket, count(*)::int as count from (
-        select r.account_id, r.channel, case when r.message_id = any(unsent) then r.reserved_bucket end as reserved_bucket,
-          r.price_month,
-          r.price_millicents * (r.price_units - k.keep) / greatest(1, r.price_units) as price_millicents,
-          r.price_units - k.keep as price_units
-        from removed r cross join lateral (
-          select case when r.message_id = any(unsent) then 0
-            else null end as keep) k
-        where k.keep < r.price_units or k.keep = 0 union all select * from cleared) unsent
-      where reserved_bucket is not null group by account_id, reserved_bucket
-    ), allowance_locked as (
-      select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
-      where (select count(*) from months_locked) >= 0 order by b.account_id, b.bucket for update of b
-    ), allowance_given_back as (
-      update allowance_buckets b set used = greatest(0, b.used - u.count)
-      from allowance_unused u join allowance_locked l using (account_id, bucket)
-      where b.account_id = u.account_id and b.bucket = u.bucket
-    )
-    -- </leave_queue>
-    select true into is_done;
-  end if;
-
   if before is not null then
     with updated as (
       select m.*, b.status as was_status, b.sent_at as was_sent_at, b.delivered_at as was_delivered_at,
@@ -196,49 +132,6 @@ begin
       group by 1, 2, 3, 5
     )
     -- </flow_counts>
-    select true into is_done;
-  end if;
-
-  if tallied is not null then
-    with started as (select)
-    -- <marked_blocks>
-    , changed_blocks as materialized (
-      select locked.* from (select distinct campaign_id, n from (
-          select o.campaign_id, o.n from (select campaign_id, id from unnest(campaigns, tallied) as t (campaign_id, id)) u
-          cross join lateral (
-            select campaign_id, n, first_id from campaign_blocks
-            where campaign_id = u.campaign_id and last_id >= u.id order by campaign_id, last_id limit 1) o
-          where o.first_id <= u.id) as changed (campaign_id, n)
-        order by campaign_id, n) k
-      cross join lateral (
-        select campaign_id, n, account_id, channel, price_month, price_units, free_units, unit_millicents, price_list
-        from campaign_blocks b where b.campaign_id = k.campaign_id and b.n = k.n for no key update) locked
-    ), block_charges as materialized (
-      select b.*, p.emails, p.free, p.texts, p.charged_units, p.millicents
-      from changed_blocks b cross join lateral (
-        select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
-          (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
-        from (select least(b.price_units, 0) as emails) u where b.channel = 'email'
-        union all
-        select 0, 0, u.texts, c.units, c.millicents
-        from (select null::jsonb as texts) u cross join lateral (
-          select coalesce(sum(l.units), 0)::int as units,
-            coalesce(sum((l.price ->> 0)::bigint * l.units / greatest(1, (l.price ->> 1)::int)), 0)::bigint as millicents
-          from (
-            select b.price_list -> t.key as price,
-              least((b.price_list -> t.key ->> 1)::int, coalesce(t.value::int, (b.price_list -> t.key ->> 1)::int)) as units
-            from jsonb_each_text(u.texts) t where b.price_list ? t.key) l) c
-        where b.channel = 'sms') p
-      where b.price_month is not null
-    ), marked_blocks as (
-      update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
-        reserved = greatest(0, b.reserved - (0)),
-        price_units = b.price_units - coalesce(p.charged_units, 0), free_units = b.free_units - coalesce(p.free, 0),
-        price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
-      from changed_blocks c left join block_charges p using (campaign_id, n)
-      where b.campaign_id = c.campaign_id and b.n = c.n
-    )
-    -- </marked_blocks>
     select true into is_done;
   end if;
 
@@ -369,5 +262,115 @@ begin
     -- </outcomes>
     select true into is_done;
   end if;
+
+  if tallied is not null then
+    with started as (select)
+    -- <marked_blocks>
+    , changed_blocks as materialized (
+      select locked.* from (select distinct campaign_id, n from (
+          select o.campaign_id, o.n from (select campaign_id, id from unnest(campaigns, tallied) as t (campaign_id, id)) u
+          cross join lateral (
+            select campaign_id, n, first_id from campaign_blocks
+            where campaign_id = u.campaign_id and last_id >= u.id order by campaign_id, last_id limit 1) o
+          where o.first_id <= u.id) as changed (campaign_id, n)
+        order by campaign_id, n) k
+      cross join lateral (
+        select campaign_id, n, account_id, channel, price_month, price_units, free_units, unit_millicents, price_list
+        from campaign_blocks b where b.campaign_id = k.campaign_id and b.n = k.n for no key update) locked
+    ), block_charges as materialized (
+      select b.*, p.emails, p.free, p.texts, p.charged_units, p.millicents
+      from changed_blocks b cross join lateral (
+        select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
+          (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
+        from (select least(b.price_units, 0) as emails) u where b.channel = 'email'
+        union all
+        select 0, 0, u.texts, c.units, c.millicents
+        from (select null::jsonb as texts) u cross join lateral (
+          select coalesce(sum(l.units), 0)::int as units,
+            coalesce(sum((l.price ->> 0)::bigint * l.units / greatest(1, (l.price ->> 1)::int)), 0)::bigint as millicents
+          from (
+            select b.price_list -> t.key as price,
+              least((b.price_list -> t.key ->> 1)::int, coalesce(t.value::int, (b.price_list -> t.key ->> 1)::int)) as units
+            from jsonb_each_text(u.texts) t where b.price_list ? t.key) l) c
+        where b.channel = 'sms') p
+      where b.price_month is not null
+    ), marked_blocks as (
+      update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
+        reserved = greatest(0, b.reserved - (0)),
+        price_units = b.price_units - coalesce(p.charged_units, 0), free_units = b.free_units - coalesce(p.free, 0),
+        price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
+      from changed_blocks c left join block_charges p using (campaign_id, n)
+      where b.campaign_id = c.campaign_id and b.n = c.n
+    )
+    -- </marked_blocks>
+    select true into is_done;
+  end if;
+
+  if cardinality(leaving) > 0 then
+    with uncounted as materialized (
+      select "messageId" as id from json_to_recordset(changes) as i ("messageId" bigint, uncounted boolean) where uncounted
+    )
+    -- <leave_queue>
+    , removed as (
+      delete from send_queue where message_id = any(leaving)
+      returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units, channel
+    ), cleared as materialized (
+      select account_id, channel, null::timestamptz, month, millicents, units from take_unknown_charges(unsent)
+    ), unknown_kept as (
+      insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
+      select message_id, account_id, channel, price_month, coalesce(price_millicents, 0), price_units
+      from removed where message_id = any(array(select id from uncounted)) and price_month is not null and price_units > 0
+      on conflict do nothing
+    ), months_returned as materialized (
+      select account_id, price_month as month,
+        coalesce(sum(price_units) filter (where channel = 'email'), 0) as emails,
+        coalesce(sum(price_units) filter (where channel = 'email' and price_millicents = 0), 0) as free,
+        coalesce(sum(price_units) filter (where channel = 'sms'), 0) as texts,
+        coalesce(sum(price_millicents), 0) as millicents
+      from (
+        select r.account_id, r.channel, case when r.message_id = any(unsent) then r.reserved_bucket end as reserved_bucket,
+          r.price_month,
+          r.price_millicents * (r.price_units - k.keep) / greatest(1, r.price_units) as price_millicents,
+          r.price_units - k.keep as price_units
+        from removed r cross join lateral (
+          select case when r.message_id = any(unsent) then 0
+            else null end as keep) k
+        where k.keep < r.price_units or k.keep = 0 union all select * from cleared) unsent where price_month is not null
+      group by account_id, price_month
+    ), months_locked as materialized (
+      select s.account_id, s.month, s.posted_at from account_months s join (
+        select account_id, month from months_returned union select account_id, current_month() from months_returned
+      ) r using (account_id, month) order by s.account_id, s.month for update of s
+    ), months_given_back as (
+      insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)
+      select account_id, case when l.posted_at is null then month else current_month() end,
+        -sum(r.emails), -sum(r.free), -sum(r.texts), -sum(r.millicents)
+      from months_returned r join months_locked l using (account_id, month) group by 1, 2 order by 1, 2
+      on conflict (account_id, month) do update set email_units = s.email_units + excluded.email_units,
+        free_units = s.free_units + excluded.free_units, sms_units = s.sms_units + excluded.sms_units,
+        spent_millicents = s.spent_millicents + excluded.spent_millicents
+    ), allowance_unused as (
+      select account_id, reserved_bucket as bucket, count(*)::int as count from (
+        select r.account_id, r.channel, case when r.message_id = any(unsent) then r.reserved_bucket end as reserved_bucket,
+          r.price_month,
+          r.price_millicents * (r.price_units - k.keep) / greatest(1, r.price_units) as price_millicents,
+          r.price_units - k.keep as price_units
+        from removed r cross join lateral (
+          select case when r.message_id = any(unsent) then 0
+            else null end as keep) k
+        where k.keep < r.price_units or k.keep = 0 union all select * from cleared) unsent
+      where reserved_bucket is not null group by account_id, reserved_bucket
+    ), allowance_locked as (
+      select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
+      where (select count(*) from months_locked) >= 0 order by b.account_id, b.bucket for update of b
+    ), allowance_given_back as (
+      update allowance_buckets b set used = greatest(0, b.used - u.count)
+      from allowance_unused u join allowance_locked l using (account_id, bucket)
+      where b.account_id = u.account_id and b.bucket = u.bucket
+    )
+    -- </leave_queue>
+    select true into is_done;
+  end if;
+
   return true;
 end $$;

@@ -19,12 +19,12 @@
 -- blocks: the blocks of campaigns that the batches are of, with what each batch has used; null if there are none
 -- locks: messages by id, handovers, send_queue unless reservations are returned, contacts by id, contact_channel_counts by
 --   contact, soft_bounces and suppressions by account and address, account_outcomes by account, campaign_blocks by
---   campaign and number, allowance_buckets by account and bucket, account_months and wallets by account, send_queue
+--   campaign and number, send_queue, account_months by account and month, allowance_buckets by account and bucket
 -- sees: the update locks the messages, so nothing else changes them from then on. The queries after it see what was
 --   committed while it waited: charges that the reaper has stored, and blocks that it has divided. They also see what
---   the queries before them have changed: that charged texts are known to be shorter, and that blocks are charged when
---   retries get their queue rows. The update returns only what messages become, so those of which more has to be known
---   are read before it, and locked
+--   the queries before them have changed: that charged texts are known to be shorter, that blocks are charged when
+--   retries get their queue rows, and that an address was reached, which ends its series of soft bounces. The update
+--   returns only what messages become, so those of which more has to be known are read before it, and locked
 -- partitions: messages, message_events, contact_engagement
 create function record_outcomes(
   owners bigint[], seqs bigint[], ids bigint[], attempts smallint[], statuses text[], providers text[],

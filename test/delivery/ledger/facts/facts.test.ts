@@ -13,6 +13,7 @@ import { presentMessageDetail } from '../../../../src/features/messages/presente
 import { openDatabase, type Database } from '../../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../../support/api.ts';
+import { writeCampaign } from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
 import { countUnlockedRows } from '../../../support/lock-order.ts';
@@ -51,8 +52,9 @@ beforeEach(async () => {
   ]);
 });
 afterEach(() =>
-  database.pool.query(`truncate processes, messages, message_events, send_queue, handovers, allowance_buckets,
-    suppressions, webhooks, webhook_deliveries, webhook_queue, events cascade`),
+  database.pool
+    .query(`truncate processes, messages, message_events, send_queue, handovers, allowance_buckets, account_months,
+    account_outcomes, campaigns, suppressions, webhooks, webhook_deliveries, webhook_queue, events cascade`),
 );
 
 const query = <Row extends object>(text: string, values: unknown[] = []) =>
@@ -286,6 +288,47 @@ describe('a late report', () => {
     });
     expect([unlockedMessages, unlockedRows]).toEqual([5, 5]);
   });
+});
+
+describe('reports about messages that give back their price', () => {
+  /** Two messages that wait after an unknown outcome, with prices, in the block of a campaign. */
+  async function waitingInBlock(): Promise<number[]> {
+    const ids = [await unknownOne(), await unknownOne()];
+    const { campaignId } = await writeCampaign(database, tenant, { recipients: 1, prefix: `b${ids[0]}-` });
+    await query(
+      `with month as (
+         insert into account_months (account_id, month, email_units, spent_millicents)
+         values ($1, current_month(), 2, 2000)
+       ), hours as (
+         insert into account_outcomes (account_id, hour, attempted, hard_bounces, complaints)
+         select $1, date_trunc('hour', now(), 'UTC') + make_interval(hours => n), 0, 0, 0 from generate_series(0, 1) n
+       ), block as (
+         update campaign_blocks set first_id = $3, last_id = $4 where campaign_id = $2
+       ), priced as (
+         update send_queue set price_month = current_month(), price_millicents = 1000, price_units = 1
+         where account_id = $1
+       ) update messages set campaign_id = $2 where id between $3 and $4`,
+      [tenant.accountId, campaignId, ...ids],
+    );
+    return ids;
+  }
+
+  it.each(['account_outcomes', 'campaign_blocks'])(
+    'lock %s before months, as all others do',
+    async (table) => {
+      const [failedId = 0, sentId = 0] = await waitingInBlock();
+      const unlocked = await countUnlockedRows(database.pool, {
+        lock: `select 1 from ${table} where account_id = $1 for update`,
+        values: [tenant.accountId],
+        work: () => record(fact(failedId, 'failed'), fact(sentId, 'delivered')),
+        probes: [`select 1 from account_months where account_id = ${tenant.accountId} for update`],
+      });
+      expect(unlocked).toEqual([1]);
+      expect(
+        await query('select email_units as emails, spent_millicents as spent from account_months'),
+      ).toEqual([{ emails: 1, spent: 1000 }]);
+    },
+  );
 });
 
 describe('the order of reports and our own record', () => {
