@@ -46,8 +46,15 @@ const addressReportsSql = `
  * @param sum SQL over the batches `t` and the joined tables
  */
 const usedOfBatches = (sum: string, join = ''): string => `(
-      select ${sum} from batches t join intents e on e.owner = t.owner and e.seq = t.seq ${join}
-      where t.campaign_id = b.campaign_id and t.n = b.n)`;
+      select ${sum} from batches t join intents e on e.owner = t.owner and e.seq = t.seq ${join || 'where'}
+      t.campaign_id = b.campaign_id and t.n = b.n)`;
+
+/**
+ * SQL over the block `b`: how many emails of its batches are charged. A report that came before the record may have
+ * shown that an email was not sent; the block returns its price when it is closed.
+ */
+const chargedSql = `greatest(0, ${usedOfBatches('coalesce(sum(t.charged), 0)::int')}
+        - (select count(*)::int from uncharged u where u.campaign_id = b.campaign_id and u.n = b.n))`;
 
 /** SQL: the blocks of the batches, and those of changed messages that are not in them any more. */
 const changedSql = `${blocksOfSql('select campaign_id, id from updated')}
@@ -103,8 +110,11 @@ const regions = {
     changedBlocksSql(changedSql, {
       places: usedOfBatches('coalesce(sum(t.used), 0)::int'),
       attempted: usedOfBatches('coalesce(sum(t.attempted), 0)::int'),
-      emails: usedOfBatches('coalesce(sum(t.charged), 0)::int'),
-      texts: usedOfBatches('jsonb_object_agg(x.key, x.value)', 'cross join lateral jsonb_each(t.texts) x'),
+      emails: chargedSql,
+      texts: usedOfBatches(
+        'jsonb_object_agg(x.key, x.value)',
+        `cross join lateral jsonb_each(t.texts) x where (x.key::bigint in (select id from uncharged)) is not true and`,
+      ),
     }),
   unknown_of_blocks: () => unknownOfBlocksSql('select campaign_id, n, id from unknowns'),
   campaign_class: () => `${messageClasses.campaign}`,

@@ -75,6 +75,10 @@ const usedSql = `(
       select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
       where t.campaign_id = b.campaign_id and t.n = b.n)`;
 
+/** SQL over the block `b`: how many of them are charged: not those that were not sent, as an earlier report has shown. */
+const chargedSql = `greatest(0, ${usedSql}
+        - (select count(*)::int from uncharged u where u.campaign_id = b.campaign_id and u.n = b.n))`;
+
 export const recordSentInBlocks = defineSql(import.meta.url, './record_sent_in_blocks.sql', {
   table: undefined,
   regions: {
@@ -83,7 +87,7 @@ export const recordSentInBlocks = defineSql(import.meta.url, './record_sent_in_b
       changedBlocksSql(
         `select campaign_id, n from batches
       union all ${blocksOfSql(`select campaign_id, id from updated where ${isDividedSql}`)}`,
-        { places: usedSql, attempted: usedSql, emails: usedSql },
+        { places: usedSql, attempted: usedSql, emails: chargedSql },
       ),
     contacts: () => contactCtes({ sentNow: 'true', failedNow: 'false' }),
     outcomes: () =>

@@ -539,10 +539,22 @@ begin
       select m.campaign_id, m.id from elsewhere e cross join lateral (
         select * from messages o where o.id = e.id and o.id between ids[1] and ids[cardinality(ids)] offset 0) m
       where m.campaign_id is not null
+    ), uncharged as materialized (
+      -- A report has shown before that these were not sent.
+      select t.campaign_id, t.n, i.id
+      from unnest(ids, others) as i (id, o) join batches t
+        on t.campaign_id = (i.o ->> 'campaignId')::bigint and t.n = (i.o ->> 'block')::int
+          and i.id between t.first_id and t.last_id
+      join intents e on e.owner = t.owner and e.seq = t.seq
+      cross join lateral (
+        select unsent_at from messages o where o.id = i.id and o.id between ids[1] and ids[cardinality(ids)] offset 0) m
+      where (i.id in (select unnest(changed))) is not true and m.unsent_at is not null
+        and coalesce(i.o ->> 'queue', 'delete') = 'delete' and not i.o ? 'giveBack' and (i.o ->> 'keep' = '0') is not true
     ), unknowns as materialized (
       select (i.o ->> 'campaignId')::bigint as campaign_id, (i.o ->> 'block')::int as n, i.id
       from unnest(ids, statuses, others) as i (id, status, o)
       where i.o ? 'block' and i.status = 'unknown' and coalesce(i.o ->> 'queue', 'delete') = 'delete'
+        and i.id not in (select id from uncharged)
     )
     -- <changed_blocks>
     , changed_blocks as materialized (
@@ -561,15 +573,18 @@ begin
       from changed_blocks b cross join lateral (
         select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
           (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
-        from (select least(b.price_units, (
-              select coalesce(sum(t.charged), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
-              where t.campaign_id = b.campaign_id and t.n = b.n)) as emails) u where b.channel = 'email'
+        from (select least(b.price_units, greatest(0, (
+                select coalesce(sum(t.charged), 0)::int from batches t
+                join intents e on e.owner = t.owner and e.seq = t.seq where
+                  t.campaign_id = b.campaign_id and t.n = b.n)
+                - (select count(*)::int from uncharged u where u.campaign_id = b.campaign_id and u.n = b.n))) as emails) u
+        where b.channel = 'email'
         union all
         select 0, 0, u.texts, c.units, c.millicents
         from (select (
             select jsonb_object_agg(x.key, x.value) from batches t join intents e on e.owner = t.owner and e.seq = t.seq
-            cross join lateral jsonb_each(t.texts) x
-            where t.campaign_id = b.campaign_id and t.n = b.n) as texts) u cross join lateral (
+            cross join lateral jsonb_each(t.texts) x where (x.key::bigint in (select id from uncharged)) is not true and
+              t.campaign_id = b.campaign_id and t.n = b.n) as texts) u cross join lateral (
           select coalesce(sum(l.units), 0)::int as units,
             coalesce(sum((l.price ->> 0)::bigint * l.units / greatest(1, (l.price ->> 1)::int)), 0)::bigint as millicents
           from (
@@ -581,11 +596,12 @@ begin
     ), marked_blocks as (
       update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
         reserved = greatest(0, b.reserved - ((
-            select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
-            where t.campaign_id = b.campaign_id and t.n = b.n))),
+            select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq where
+              t.campaign_id = b.campaign_id and t.n = b.n))),
         sandbox_reserved = case when b.sandbox_reserved > 0 then greatest(0, b.sandbox_reserved - ((
-            select coalesce(sum(t.attempted), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
-            where t.campaign_id = b.campaign_id and t.n = b.n))) else 0 end,
+            select coalesce(sum(t.attempted), 0)::int from batches t
+            join intents e on e.owner = t.owner and e.seq = t.seq where
+              t.campaign_id = b.campaign_id and t.n = b.n))) else 0 end,
         price_units = b.price_units - coalesce(p.charged_units, 0), free_units = b.free_units - coalesce(p.free, 0),
         price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
       from changed_blocks c left join block_charges p using (campaign_id, n)

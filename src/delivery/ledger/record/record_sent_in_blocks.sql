@@ -49,6 +49,15 @@ with batches as materialized (
     and not exists (select 1 from messages m where m.id = i.id and m.sent_attempt = i.attempt)
   on conflict do nothing
 )
+, uncharged as materialized (
+  -- A report has shown before, perhaps while the update waited, that these were not sent: the lock reads them as they
+  -- are now.
+  select b.campaign_id, b.n, i.id from input i join batches b on i.id between b.first_id and b.last_id
+  join intents e on e.owner = b.owner and e.seq = b.seq
+  cross join lateral (select unsent_at from messages o where o.id = i.id offset 0 for no key update) m
+  where (select count(*) from updated) < cardinality($6::bigint[]) and m.unsent_at is not null
+    and (i.id in (select id from updated)) is not true
+)
 -- <changed_blocks>
 , changed_blocks as materialized (
   select locked.* from (select distinct campaign_id, n from (select campaign_id, n from batches
@@ -71,9 +80,11 @@ with batches as materialized (
   from changed_blocks b cross join lateral (
     select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
       (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
-    from (select least(b.price_units, (
-          select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
-          where t.campaign_id = b.campaign_id and t.n = b.n)) as emails) u where b.channel = 'email'
+    from (select least(b.price_units, greatest(0, (
+            select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
+            where t.campaign_id = b.campaign_id and t.n = b.n)
+            - (select count(*)::int from uncharged u where u.campaign_id = b.campaign_id and u.n = b.n))) as emails) u
+    where b.channel = 'email'
     union all
     select 0, 0, u.texts, c.units, c.millicents
     from (select null::jsonb as texts) u cross join lateral (
