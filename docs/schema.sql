@@ -487,8 +487,9 @@ create table campaign_blocks (
   hold_reason text,
   -- the process that has claimed it (processes.id); null: none has
   owner bigint,
-  -- raised by each claim, when a dead owner loses the block, and when a canceled campaign closes it; 0: no sender has
-  -- claimed it, and none of its messages has changed. A sender names the epoch of its claim, as in send_queue
+  -- raised by each claim, when a dead owner loses the block, when it is closed, and set by one more if it is split off
+  -- from a claimed block; 0: no sender has claimed it, and none of its messages has changed. A sender names the epoch
+  -- of its claim, as in send_queue
   claim_epoch integer not null default 0,
   -- as in send_queue, for all of its places
   reserved_bucket timestamptz,
@@ -3253,7 +3254,9 @@ create table send_queue (
   price_month date,
   -- what the message has reserved in price_month, in thousandths of a cent; null: nothing
   price_millicents bigint,
-  -- emails or segments that it has reserved, or, before that, the segments that it will reserve
+  -- emails or segments that it has reserved; before that, for texts of flows and campaigns, the most segments that its
+  -- version can take. Null before that for emails, which reserve one. 0, with price_month set: it was charged before,
+  -- so it reserves nothing more
   price_units smallint,
   -- of the phone number; for messages that reserve when they are claimed
   price_country character(2),

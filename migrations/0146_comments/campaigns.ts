@@ -50,7 +50,7 @@ comment on column campaign_blocks.size is 'how many messages it has';
 comment on column campaign_blocks.variant is 'of the A/B test, counted from 0';
 comment on column campaign_blocks.owner is 'the process that has claimed it (processes.id); null: none has';
 comment on column campaign_blocks.claim_epoch is
-  'raised by each claim, when a dead owner loses the block, and when a canceled campaign closes it; 0: no sender has claimed it, and none of its messages has changed. A sender names the epoch of its claim, as in send_queue';
+  'raised by each claim, when a dead owner loses the block, when it is closed, and set by one more if it is split off from a claimed block; 0: no sender has claimed it, and none of its messages has changed. A sender names the epoch of its claim, as in send_queue';
 comment on column campaign_blocks.reserved_bucket is 'as in send_queue, for all of its places';
 comment on column campaign_blocks.recount is
   'the tallies may be older than the messages, so counts are taken from the messages; set by each statement that changes a message of the block';

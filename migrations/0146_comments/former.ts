@@ -119,6 +119,7 @@ comment on table providers is 'named providers, added by operators with \`carill
 comment on table secret_mails is
   'messages with a link that signs somebody in; their contents are removed as soon as they are sent';
 comment on column send_queue.held is 'waits until its backlog is released; due_at is then the end of its lifetime';
+comment on column send_queue.price_units is 'emails or segments that it has reserved, or, before that, the segments that it will reserve';
 comment on table sms_help_answers is 'when HELP was last answered; the number is stored as an HMAC';
 comment on table stat_changes is
   'what happened to messages, as rows of their own, so that no two senders wait for one counter. A worker folds them into stat_counts';

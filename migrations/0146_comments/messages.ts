@@ -91,6 +91,8 @@ comment on column send_queue.reserved_bucket is
 comment on column send_queue.queued_at is 'when its lifetime of 72 hours began: when it was queued, or queued again';
 comment on column send_queue.held is
   'a limit holds the whole backlog, see held_backlogs: due_at is then just after the end of its lifetime, and the release of the backlog makes the message due';
+comment on column send_queue.price_units is
+  'emails or segments that it has reserved; before that, for texts of flows and campaigns, the most segments that its version can take. Null before that for emails, which reserve one. 0, with price_month set: it was charged before, so it reserves nothing more';
 comment on column send_queue.price_millicents is
   'what the message has reserved in price_month, in thousandths of a cent; null: nothing';
 
