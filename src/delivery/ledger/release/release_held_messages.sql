@@ -8,7 +8,7 @@
 -- $3 smallint: the class
 -- $4 bigint: the provider
 -- $5 timestamptz: when the last message released before was due, or null
--- $6 int: the maximum number of messages
+-- $6 bigint: the maximum number of messages
 -- locks: the row in held_backlogs, which the caller has locked; send_queue by due time, messages by id, both without
 --   waiting
 with page as (
