@@ -9,7 +9,7 @@ const source = new URL('../../../src/', import.meta.url);
 /** Every event declared in the `events.ts` of a feature or of delivery. */
 async function declaredEvents(): Promise<EventDefinition[]> {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    /^(delivery|features\/\w[\w-]*)\/events\.ts$/.test(path),
+    /^(delivery\/terms|features\/\w[\w-]*)\/events\.ts$/.test(path),
   );
   const modules = await Promise.all(
     files.map((path) => import(new URL(path, source).href) as Promise<Record<string, unknown>>),
