@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { ConfigError } from '../../config.ts';
-import { losesRowsOfKeptPlans, PlanningClient } from './plans.ts';
+import { losesRowsOfKeptPlans, PlanningClient, requireSafePlans } from './plans.ts';
 import type { Queryable } from './queryable.ts';
 import { correctPlanning } from './sql/install.ts';
 
@@ -158,6 +158,8 @@ interface Server {
   used: number;
   /** The version of the server. */
   version: string;
+  /** How this connection's statements are planned. */
+  plans: string;
 }
 
 /**
@@ -166,19 +168,23 @@ interface Server {
  * @param poolMax the size of the pool
  * @param warn called if the connections fit only without those that are open now, and if the server's version or a
  *   function is slow
- * @throws ConfigError if PostgreSQL never allows that many, or if functions that another role owns may lose rows
+ * @param serverVersion by default what the server reports
+ * @throws ConfigError if PostgreSQL never allows that many, or if general plans, or functions that another role owns, may
+ *   lose rows
  */
 export async function checkServer(
   db: Queryable,
   poolMax: number,
   warn: (fields: Record<string, number | string>, message: string) => void,
+  serverVersion?: string,
 ): Promise<void> {
   const { rows } = await db.query<Server>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "limit",
        (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as used,
-       current_setting('server_version') as version`,
+       current_setting('server_version') as version, current_setting('plan_cache_mode') as plans`,
   );
-  const { limit, used, version } = rows[0] as Server;
+  const { limit, used, version: reported, plans } = rows[0] as Server;
+  const version = serverVersion ?? reported;
   const needed = poolMax + DEDICATED_CONNECTIONS;
   if (needed > limit) {
     throw new ConfigError(
@@ -188,7 +194,8 @@ export async function checkServer(
   if (needed + used > limit) {
     warn({ needed, used, limit }, 'PostgreSQL may run out of connections: raise max_connections');
   }
-  const slow = await correctPlanning(db);
+  requireSafePlans(version, plans);
+  const slow = await correctPlanning(db, undefined, serverVersion);
   if (slow.length > 0) {
     warn(
       { functions: slow.join(', ') },

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { ConfigError } from '../../config.ts';
 
 /**
  * From this major version on, a statement that waits for a row of a partitioned table, and then checks the row again,
@@ -42,14 +43,38 @@ export class PlanningClient extends pg.Client {
       send(this.#plansEachCall ? withoutName(first) : first, ...others)) as typeof this.query;
   }
 
-  /** Stops this connection from keeping plans, as its pool asked, if the server may lose rows of them. */
+  /**
+   * Stops this connection from keeping plans, if the server may lose rows of them. Behind a pooler, the setting would
+   * reach a connection that any client may get next, and hide from {@link requireSafePlans} how the others are set. So
+   * what the pooler, the role or the database has set stays.
+   */
   stopKeptPlans(): void {
     // A lost connection fails the next statement, too.
-    if (this.#plansEachCall) this.query('set plan_cache_mode = force_custom_plan').catch(() => undefined);
+    if (this.#plansEachCall) this.query(STOP_KEPT_PLANS).catch(() => undefined);
   }
 }
 
-/** A statement without a name is planned for each call. A setting would not last through a transaction pooler. */
+const STOP_KEPT_PLANS = `select set_config(name, 'force_custom_plan', false) from pg_settings
+  where name = 'plan_cache_mode' and source in ('client', 'default')`;
+
+/**
+ * Checks that a server which {@link losesRowsOfKeptPlans} plans each call for its values. With `force_generic_plan`, it
+ * makes a general plan even for a statement without a name.
+ * @param version as PostgreSQL reports it
+ * @param planCacheMode the setting of a connection of the pool
+ * @throws ConfigError
+ */
+export function requireSafePlans(version: string, planCacheMode: string): void {
+  if (planCacheMode !== 'force_generic_plan' || !losesRowsOfKeptPlans(version)) return;
+  throw new ConfigError(
+    'PostgreSQL 18 and later may lose rows of general plans: let the pooler, or the role or database in PostgreSQL, set plan_cache_mode = force_custom_plan instead of force_generic_plan',
+  );
+}
+
+/**
+ * A statement without a name is planned for each call: for its values, unless the connection is set to
+ * `force_generic_plan`. A setting would not last through a transaction pooler.
+ */
 function withoutName(query: unknown): unknown {
   if (typeof query !== 'object' || query === null || !('name' in query) || 'submit' in query) return query;
   const { name: _, ...others } = query;

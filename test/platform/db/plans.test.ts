@@ -1,7 +1,8 @@
 // Prepared plans are not kept on PostgreSQL versions that would lose rows of partitioned tables.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { openDatabase } from '../../../src/platform/db/database.ts';
+import { ConfigError } from '../../../src/config.ts';
+import { checkServer, openDatabase } from '../../../src/platform/db/database.ts';
 import { losesRowsOfKeptPlans } from '../../../src/platform/db/plans.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -80,6 +81,21 @@ describe('kept plans', () => {
 
   it.each([true, false])('are not used where PostgreSQL loses rows with them; keyed: %s', async (keyed) => {
     expect(await planning(gateUrl(), keyed)).toEqual([0, 'force_custom_plan']);
+  });
+
+  it('stop a process whose pooler makes general plans on a server that loses rows with them', async () => {
+    const name = new URL(test.url).pathname.slice(1);
+    await test.database.pool.query(`alter database ${name} set plan_cache_mode = force_generic_plan`);
+    const database = openDatabase({ url: gateUrl(), poolMax: 1 });
+    const check = (version: string) => checkServer(database.pool, 1, () => undefined, version);
+    try {
+      await expect(check('18.4')).rejects.toThrow(ConfigError);
+      await expect(check('18.4')).rejects.toThrow('set plan_cache_mode = force_custom_plan');
+      await check('17.10');
+    } finally {
+      await database.close();
+      await test.database.pool.query(`alter database ${name} reset plan_cache_mode`);
+    }
   });
 });
 
