@@ -4,7 +4,12 @@ import { keepPartitions, type PartitionedTable } from './partitions.ts';
 import { installFunctions, MIGRATION_LOCK } from './sql/install.ts';
 
 async function withLock<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'carillon migrate' });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'carillon migrate',
+    // The role may have a limit for the statements of processes. Indexes and other migrations take longer.
+    options: '-c statement_timeout=0',
+  });
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
