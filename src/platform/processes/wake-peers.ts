@@ -24,6 +24,8 @@ interface PeerOptions {
   log: Logger;
   /** This process, as in its row of `processes`. Tests have several in one. */
   self?: ProcessName;
+  /** Default: {@link LOOK_MS}. */
+  lookMs?: number;
 }
 
 interface ProcessName {
@@ -108,7 +110,7 @@ class WakePeers implements WakeRoute {
     });
     this.#opened = this.#open();
     void this.#opened.then(() => this.#look());
-    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => void this.#look(), options.lookMs ?? LOOK_MS).unref();
   }
 
   wake(channel: WakeChannel, hints: readonly string[] | null): boolean {

@@ -14,6 +14,9 @@ import { peersOf } from '../../../src/platform/processes/wake-peers.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 
+/** How often a process looks for others. */
+const LOOK_MS = 200;
+
 let test: TestDatabase;
 let home: string;
 let open: Waker[];
@@ -58,6 +61,7 @@ function startPeer(): Waker {
       db: test.database.pool,
       log: pino({ level: 'silent' }),
       self: { host: 'x', pid: open.length + 1 },
+      lookMs: LOOK_MS,
     }),
   );
   open.push(waker);
@@ -148,7 +152,7 @@ it('has sockets that only their owner reaches, and removes those of processes th
   await once(killed, 'exit');
   const left = join(dirname(own), '1-killed');
   // A new one stays, as its process may not listen yet.
-  await delay(4_000);
+  await delay(5 * LOOK_MS);
   expect((await sockets()).toSorted()).toEqual([own, left].toSorted());
   await utimes(left, 0, 0);
   expect(await soleSocket()).toBe(own);
