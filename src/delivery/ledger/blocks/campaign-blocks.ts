@@ -214,7 +214,7 @@ const returnedSql = (table: Limits): string =>
       table,
     ),
     ...returnSandboxCtes(
-      '(select count(*) from months_locked) + (select count(*) from allowance_locked) >= 0',
+      '(select count(*) from months_given_back) + (select count(*) from allowance_given_back) >= 0',
     ),
   ]);
 

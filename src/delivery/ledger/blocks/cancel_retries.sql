@@ -59,7 +59,9 @@ with page as materialized (
       select case
         when r.message_id = any(array(select id from locked where status in ('queued', 'held') and not uncertain)) then 0
         else null end as keep) k
-    where k.keep < r.price_units or k.keep = 0) unsent where price_month is not null group by account_id, price_month
+    where k.keep < r.price_units or k.keep = 0) unsent
+  where price_month is not null and (price_units > 0 or price_millicents > 0)
+  group by account_id, price_month
 ), months_locked as materialized (
   select s.account_id, s.month, s.posted_at from account_months s join (
     select account_id, month from months_returned union select account_id, current_month() from months_returned
@@ -68,11 +70,11 @@ with page as materialized (
   insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)
   select account_id, case when l.posted_at is null then month else current_month() end,
     -sum(r.emails), -sum(r.free), -sum(r.texts), -sum(r.millicents)
-  from months_returned r join months_locked l using (account_id, month) group by 1, 2 order by 1, 2
+  from months_returned r left join months_locked l using (account_id, month) group by 1, 2 order by 1, 2
   on conflict (account_id, month) do update set email_units = s.email_units + excluded.email_units,
     free_units = s.free_units + excluded.free_units, sms_units = s.sms_units + excluded.sms_units,
-    spent_millicents = s.spent_millicents + excluded.spent_millicents
-), allowance_unused as (
+    spent_millicents = s.spent_millicents + excluded.spent_millicents returning 1
+), allowance_unused as materialized (
   select account_id, reserved_bucket as bucket, count(*)::int as count from (
     select r.account_id, r.channel, case
       when r.message_id = any(array(select id from locked
@@ -86,13 +88,13 @@ with page as materialized (
         else null end as keep) k
     where k.keep < r.price_units or k.keep = 0) unsent
   where reserved_bucket is not null group by account_id, reserved_bucket
-), allowance_locked as (
-  select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
-  where (select count(*) from months_locked) >= 0 order by b.account_id, b.bucket for update of b
 ), allowance_given_back as (
-  update allowance_buckets b set used = greatest(0, b.used - u.count)
-  from allowance_unused u join allowance_locked l using (account_id, bucket)
-  where b.account_id = u.account_id and b.bucket = u.bucket
+  insert into allowance_buckets as b (account_id, bucket, used)
+  select account_id, bucket, 0 from allowance_unused where (select count(*) from months_given_back) >= 0
+  order by account_id, bucket
+  on conflict (account_id, bucket) do update set used = greatest(0, b.used - (
+      select u.count from allowance_unused u where u.account_id = b.account_id and u.bucket = b.bucket))
+  returning 1
 )
 -- </leave_queue>
 -- <marked_blocks>

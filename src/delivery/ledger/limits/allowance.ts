@@ -57,23 +57,21 @@ export const allowance = {
     giveBack: (rows, after) => [
       {
         name: 'allowance_unused',
+        materialized: true,
         sql: `
           select account_id, reserved_bucket as bucket, count(*)::int as count from ${rows}
           where reserved_bucket is not null group by account_id, reserved_bucket`,
       },
       {
-        // Every statement that locks several buckets locks them in this order.
-        name: 'allowance_locked',
-        sql: `
-          select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
-          where ${after} order by b.account_id, b.bucket for update of b`,
-      },
-      {
+        // Every statement that locks several buckets locks them in this order. A claim may have begun a bucket while the
+        // statement waited for the claim's messages: an update would not see it, an insert finds it.
         name: 'allowance_given_back',
         sql: `
-          update allowance_buckets b set used = greatest(0, b.used - u.count)
-          from allowance_unused u join allowance_locked l using (account_id, bucket)
-          where b.account_id = u.account_id and b.bucket = u.bucket`,
+          insert into allowance_buckets as b (account_id, bucket, used)
+          select account_id, bucket, 0 from allowance_unused where ${after} order by account_id, bucket
+          on conflict (account_id, bucket) do update set used = greatest(0, b.used - (
+            select u.count from allowance_unused u where u.account_id = b.account_id and u.bucket = b.bucket))
+          returning 1`,
       },
     ],
   },

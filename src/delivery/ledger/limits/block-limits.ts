@@ -64,15 +64,12 @@ export const returnSandboxCtes = (after: string): Cte[] => [
     where sandbox_reserved > 0 group by 1, 2`,
   },
   {
-    name: 'sandbox_locked',
-    sql: `
-    select u.account_id, u.month, n.count from sandbox_usage u join sandbox_unused n using (account_id, month)
-    where ${after} order by u.account_id, u.month for update of u`,
-  },
-  {
+    // As with the allowance, a claim may have begun the month while the statement waited for the block.
     name: 'sandbox_given_back',
     sql: `
-    update sandbox_usage u set used = greatest(0, u.used - l.count) from sandbox_locked l
-    where u.account_id = l.account_id and u.month = l.month`,
+    insert into sandbox_usage as u (account_id, month, used)
+    select account_id, month, 0 from sandbox_unused where ${after} order by account_id, month
+    on conflict (account_id, month) do update set used = greatest(0, u.used - (
+      select n.count from sandbox_unused n where n.account_id = u.account_id and n.month = u.month))`,
   },
 ];

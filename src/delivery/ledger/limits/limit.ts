@@ -233,7 +233,8 @@ export interface Reservation {
    */
   giveBack?(rows: string, after: string): readonly Cte[];
   /**
-   * Name of the expression of `giveBack` that locks rows, if all statements lock these before the rows of other limits.
+   * Name of the expression of `giveBack` after which its rows are locked, if all statements lock these before the rows
+   * of other limits.
    */
   locksFirst?: string;
   /** Uses up what other messages have reserved. @param rows SQL: the table of their queue rows, just removed */

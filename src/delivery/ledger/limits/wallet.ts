@@ -30,7 +30,7 @@ export const wallet = {
     message: "the account's funds do not cover the message; add funds to the wallet",
   },
   reservation: {
-    locksFirst: 'months_locked',
+    locksFirst: 'months_given_back',
     columns: [
       {
         name: 'price_month',
@@ -84,7 +84,8 @@ export const wallet = {
           coalesce(sum(price_units) filter (where ${paidByMessageSql('channel')} and price_millicents = 0), 0) as free,
           coalesce(sum(price_units) filter (where ${paidBySegmentSql('channel')}), 0) as texts,
           coalesce(sum(price_millicents), 0) as millicents
-        from ${rows} where price_month is not null group by account_id, price_month`,
+        from ${rows} where price_month is not null and (price_units > 0 or price_millicents > 0)
+        group by account_id, price_month`,
       },
       {
         // All statements lock months in this order. The current month is locked too, as it may receive the return.
@@ -96,13 +97,15 @@ export const wallet = {
         ) r using (account_id, month) order by s.account_id, s.month for update of s`,
       },
       {
-        // A posted month no longer changes: the current month receives the return instead.
+        // A posted month no longer changes: the current month receives the return instead. A claim may have begun the
+        // month while the statement waited for the claim's messages. Then the statement cannot see the row, so it was
+        // not locked, but an insert finds it.
         name: 'months_given_back',
         sql: `
         ${raiseMonthsSql(`
           select account_id, case when l.posted_at is null then month else current_month() end,
             -sum(r.emails), -sum(r.free), -sum(r.texts), -sum(r.millicents)
-          from months_returned r join months_locked l using (account_id, month) group by 1, 2 order by 1, 2`)}`,
+          from months_returned r left join months_locked l using (account_id, month) group by 1, 2 order by 1, 2`)} returning 1`,
       },
     ],
   },

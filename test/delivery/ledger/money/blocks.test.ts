@@ -25,7 +25,7 @@ import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { blocksOf, writeCampaign, type WrittenCampaign } from '../../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
-import { runBehindLock } from '../../../support/lock-order.ts';
+import { runBehindLock, waitForLocks } from '../../../support/lock-order.ts';
 import { credit, insertPayer, monthsOf, setPrice, wrongMonths } from '../../../support/money.ts';
 import { insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
@@ -227,6 +227,40 @@ it('returns the reservations of a canceled campaign', async () => {
   await inTransaction(test.database.pool, (trx) => cancelCampaignMessages(trx, campaign.campaignId, 1_000));
   await inTransaction(test.database.pool, (trx) => cancelCampaignMessages(trx, campaign.campaignId, 1_000));
   expect(await months()).toEqual({ emails: 5, free: 3, texts: 0, spent: 2 * PRICE });
+  await noFaults();
+});
+
+it('returns what a claim reserves in new counters while the canceled campaign is closed', async () => {
+  const { pool } = test.database;
+  await query(`update messages set status = 'canceled' where campaign_id = $1`, campaign.campaignId);
+  await query(
+    `update campaign_blocks set owner = $2, sandbox_month = current_month(), price_month = current_month() where campaign_id = $1`,
+    ...[campaign.campaignId, OWNER],
+  );
+  await query(`update campaigns set status = 'completed' where id = $1`, campaign.campaignId);
+  // What a claim writes that has begun before the recipients were canceled.
+  const closing = await inTransaction(pool, async (trx) => {
+    await trx.query(
+      `with blocks as (
+         update campaign_blocks set price_units = 10, price_millicents = 1000, unit_millicents = 100, reserved = 10,
+           sandbox_reserved = 10, reserved_bucket = '2030-01-01' where campaign_id = $1 returning 1),
+       months as (
+         insert into account_months (account_id, month, email_units, spent_millicents)
+         select $2, current_month(), 20, 2000),
+       sandbox as (insert into sandbox_usage (account_id, month, used) select $2, current_month(), 20)
+       insert into allowance_buckets (account_id, bucket, used) select $2, '2030-01-01', 20`,
+      [campaign.campaignId, account.accountId],
+    );
+    const close = inTransaction(pool, (other) => cancelCampaignMessages(other, campaign.campaignId, 1_000));
+    await waitForLocks(pool, () => 1);
+    return { close };
+  });
+  await closing.close;
+  expect(await months()).toEqual({ emails: 0, free: 0, texts: 0, spent: 0 });
+  for (const counts of ['allowance_buckets', 'sandbox_usage'])
+    expect(await query(`select used from ${counts} where account_id = $1`, account.accountId)).toEqual([
+      { used: 0 },
+    ]);
   await noFaults();
 });
 

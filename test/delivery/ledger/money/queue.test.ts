@@ -14,6 +14,7 @@ import { createBatchRecording } from '../../../../src/delivery/ledger/record/rec
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
+import { runBehindLock } from '../../../support/lock-order.ts';
 import { credit, insertPayer, monthsOf, setPrice, wrongMonths } from '../../../support/money.ts';
 import { insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
@@ -227,6 +228,21 @@ describe('the reservation of a message', () => {
     await cancelMessages(test.database.pool, ids, 'the contact was deleted');
     await cancelMessages(test.database.pool, ids, 'the contact was deleted');
     expect(await monthsOf(test.database, account)).toEqual({ emails: 0, free: 0, texts: 0, spent: 0 });
+    await noFaults();
+  });
+
+  it('returns if the message is canceled while its claim begins the month and the bucket of the allowance', async () => {
+    const ids = await queue(4);
+    await runBehindLock(
+      test.database.pool,
+      { lock: 'select from messages where id = $1 for no key update', values: [ids[0]] },
+      [() => cancelMessages(test.database.pool, ids, 'the contact was deleted'), () => claim()],
+    );
+    expect(await query('select from send_queue where account_id = $1', account.accountId)).toEqual([]);
+    expect(await monthsOf(test.database, account)).toEqual({ emails: 0, free: 0, texts: 0, spent: 0 });
+    expect(
+      await query('select used from allowance_buckets where account_id = $1', account.accountId),
+    ).toEqual([{ used: 0 }]);
     await noFaults();
   });
 
