@@ -10,7 +10,6 @@ import type { ReadMail } from '../../src/features/inbox/mail/mail.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { testEvents } from './events.ts';
 import { testKeyring } from './webhooks.ts';
-import { plainStatement } from './write-statement.ts';
 
 interface Owner {
   accountId: number;
@@ -52,7 +51,7 @@ export async function writeEmail(
     ...changes,
   };
   const source = { class: messageClasses.transactional };
-  await writeMessages(pool, [message], { statement: plainStatement, source });
+  await writeMessages(pool, [message], { source });
   return id;
 }
 

@@ -3,7 +3,6 @@ import type { MessageSource } from '../../src/delivery/ledger/accept/new-message
 import { allocateMessageIds, writeMessages } from '../../src/delivery/ledger/accept/write-messages.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
-import { plainStatement } from './write-statement.ts';
 
 const WRITTEN_AT_ONCE = 5_000;
 
@@ -97,7 +96,6 @@ export async function queueEmails(
   }));
   for (let written = 0; written < count; written += WRITTEN_AT_ONCE) {
     await writeMessages(pool, messages.slice(written, written + WRITTEN_AT_ONCE), {
-      statement: plainStatement,
       source,
     });
   }

@@ -5,7 +5,6 @@ import type { Hit } from '../../src/features/tracking/hits.ts';
 import { createTrackingTokens, type TrackedTarget } from '../../src/features/tracking/tokens.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { testKeyring } from './webhooks.ts';
-import { plainStatement } from './write-statement.ts';
 
 export const trackingTokens = createTrackingTokens(testKeyring);
 
@@ -49,7 +48,6 @@ export async function writeTrackedMail(
     ...changes,
   };
   await writeMessages(pool, [message], {
-    statement: plainStatement,
     source: { class: messageClasses.transactional },
     tracking: { publicUrl, keyId: trackingTokens.keyId },
   });

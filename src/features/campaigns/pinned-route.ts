@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { defineStatement } from '../../platform/db/statements.ts';
+import { defineSql } from '../../platform/db/sql/define.ts';
 import type { Channel } from '../../delivery/terms/message.ts';
-import { routeSql, type TrackingDefaults, trackedSql } from '../../delivery/ledger/accept/write-statement.ts';
+import { routeSql, type TrackingDefaults, trackedSql } from '../../delivery/ledger/accept/route.ts';
 
 /** The provider and tracking of a campaign's messages, chosen once for all of them. */
 export interface PinnedRoute {
@@ -11,27 +11,9 @@ export interface PinnedRoute {
   tracking: Record<string, unknown> | null;
 }
 
-const STATEMENT = `
-  select ${routeSql} as "providerId", ${trackedSql('$6::jsonb')} as tracking
-  from (select $1::bigint as account_id, $2::bigint as brand_id, $3::text as channel, $4::bigint as domain_id,
-    $5::bigint as provider_id, '<p>' as html, null::jsonb as tracking) i
-  join accounts a on a.id = i.account_id`;
-
-export const pinRouteStatement = defineStatement({
-  from: import.meta.url,
-  sentBy: 'pinRoute',
-  does: 'Chooses provider and tracking for the messages of a campaign.',
-  parameters: [
-    'bigint: the account',
-    'bigint: the brand',
-    'text: the channel',
-    'bigint: the domain of the sender, or null',
-    'bigint: the provider of the sender, or null',
-    'jsonb: the address and the key of tracked links',
-  ],
-  shapes: { pin_route: {} },
-  version: 1,
-  compose: () => STATEMENT,
+export const pinRouteStatement = defineSql(import.meta.url, './pin_route.sql', {
+  table: undefined,
+  regions: { route: () => routeSql, tracked: () => trackedSql('$6::jsonb', 'true') },
 });
 
 /**
@@ -51,7 +33,7 @@ export async function pinRoute(
 ): Promise<PinnedRoute> {
   const { accountId, brandId, channel, domainId, providerId } = sender;
   const { rows } = await db.query<PinnedRoute>({
-    ...pinRouteStatement.prepared('pin_route'),
+    ...pinRouteStatement,
     values: [accountId, brandId, channel, domainId, providerId, JSON.stringify(tracking)],
   });
   if (!rows[0]) throw new Error(`no account ${accountId}`);

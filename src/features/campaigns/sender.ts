@@ -3,7 +3,7 @@ import type { Channel } from '../../delivery/terms/message.ts';
 import { pinRoute } from './pinned-route.ts';
 import { readSenders, senderOf } from '../../delivery/terms/sender-identity.ts';
 import { findSmsSender } from '../../delivery/terms/sms-senders.ts';
-import type { TrackingDefaults } from '../../delivery/ledger/accept/write-statement.ts';
+import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

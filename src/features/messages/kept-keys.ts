@@ -1,4 +1,4 @@
-import type { Addition } from '../../delivery/ledger/accept/write-statement.ts';
+import type { MessageKey } from '../../delivery/ledger/accept/write-messages.ts';
 import { IDEMPOTENCY_DAYS, keySpace } from '../../platform/db/idempotency.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
@@ -11,6 +11,7 @@ export const TEST_KEYS = keySpace(MESSAGES_ENDPOINT, true);
 interface Keyed {
   draft: Pick<MessageDraft, 'brand_id' | 'test'>;
   idempotencyKey: string | null;
+  fingerprint: Buffer | null;
 }
 
 /** The row of an earlier request with the same key. */
@@ -20,28 +21,11 @@ export interface KeptKey {
   resource_id: number;
 }
 
-/**
- * Takes the idempotency keys. Two requests with the same key: the second waits until the first has committed, and then
- * its message is not admitted.
- */
-export const idempotencyKeys: Addition = {
-  name: 'keys',
-  fields: { fingerprint: 'text' },
-  admit: {
-    cte: `keys as (
-      insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id)
-      select brand_id, case when test then '${TEST_KEYS}' else '${LIVE_KEYS}' end, idempotency_key,
-        decode(fingerprint, 'base64'), 201, id
-      from input where idempotency_key is not null
-      order by brand_id, 2, idempotency_key
-      on conflict (brand_id, endpoint, key) do update
-        set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, created_at = now()
-        where kept.created_at < now() - interval '${IDEMPOTENCY_DAYS} days'
-      returning resource_id
-    )`,
-    condition: 'i.idempotency_key is null or i.id in (select resource_id from keys)',
-  },
-};
+/** The key of a message as it is kept; null if it has none. */
+export const messageKeyOf = ({ draft, idempotencyKey: key, fingerprint }: Keyed): MessageKey | null =>
+  key === null
+    ? null
+    : { endpoint: draft.test ? TEST_KEYS : LIVE_KEYS, key, fingerprint: fingerprint ?? Buffer.alloc(0) };
 
 /** Finds the keys that earlier requests took, by one statement. */
 export async function findKept<Row extends Keyed>(
@@ -57,7 +41,7 @@ export async function findKept<Row extends Keyed>(
      where kept.created_at >= now() - interval '${IDEMPOTENCY_DAYS} days'`,
     [
       keyed.map((row) => row.draft.brand_id),
-      keyed.map((row) => (row.draft.test ? TEST_KEYS : LIVE_KEYS)),
+      keyed.map((row) => messageKeyOf(row)?.endpoint),
       keyed.map((row) => row.idempotencyKey),
     ],
   );

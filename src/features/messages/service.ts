@@ -8,7 +8,7 @@ import { messageClasses } from '../../delivery/terms/message.ts';
 import type { SenderIdentities } from '../../delivery/terms/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/terms/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
-import type { TrackingDefaults } from '../../delivery/ledger/accept/write-statement.ts';
+import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';

@@ -7,11 +7,13 @@ import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
 import { optOutHashes } from '../../delivery/ledger/consent/opt-outs.ts';
 import type { InboundSms } from '../../delivery/wire/adapters/kind.ts';
 import type { RecipientFence } from '../../delivery/ledger/consent/recipient-fence.ts';
-import { reserveFor, RESERVED } from '../../delivery/ledger/accept/reserve.ts';
 import { countSegments } from '../../delivery/terms/texts/sms-segments.ts';
-import { allocateMessageIds, writeMessages } from '../../delivery/ledger/accept/write-messages.ts';
-import { type Addition, defineWriting } from '../../delivery/ledger/accept/write-statement.ts';
-import { AppError } from '../../errors.ts';
+import {
+  acceptMessages,
+  allocateMessageIds,
+  writeMessages,
+} from '../../delivery/ledger/accept/write-messages.ts';
+import type { AppError } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -55,23 +57,6 @@ interface Request {
 const addressOf = ({ sender, from }: Request) =>
   ({ brandId: sender.brand_id, channel: 'sms', address: from }) as const;
 
-/** Writes the event for an answer that is not sent. */
-const refusedAnswer: Addition = {
-  name: 'refused_answer',
-  fields: {},
-  follow: `refused_answer as (
-    insert into message_events (message_id, attempt, type, data)
-    select id, 1, 'failed', jsonb_build_object('failure', failure) from accepted where status = 'failed'
-  )`,
-};
-
-export const helpStatement = defineWriting({
-  from: import.meta.url,
-  sentBy: 'writeHelp',
-  does: 'Writes the answer to HELP.',
-  shapes: [RESERVED, refusedAnswer].map((addition) => ({ additions: [addition], limited: true })),
-});
-
 /** Returns the failure of an answer for which the account cannot pay. */
 function failureOf({ code, message }: AppError): { code: FailureCode; message: string } {
   switch (code) {
@@ -108,18 +93,14 @@ async function writeHelp(
     provider_id: providerId,
     text,
   };
-  const decision = (await reserveFor(trx, [message], deps.limits)).get(message) ?? null;
-  const isRefused = decision instanceof AppError;
-  const written = isRefused
-    ? { ...message, status: 'failed' as const, failure: failureOf(decision) }
-    : { ...message, ...decision };
-  await writeMessages(trx, [written], {
-    statement: helpStatement,
-    source: { class: messageClasses.transactional },
-    limits: deps.limits,
-    additions: [isRefused ? refusedAnswer : RESERVED],
-  });
-  return !isRefused;
+  const source = { class: messageClasses.transactional };
+  const { limits } = deps;
+  const outcomes = await acceptMessages(trx, [message], { source, limits, money: 'reserve' });
+  const outcome = outcomes.get(id);
+  if (outcome?.kind !== 'refused') return true;
+  const failed = { status: 'failed' as const, failure: failureOf(outcome.error), events: ['failed'] };
+  await writeMessages(trx, [{ ...message, ...failed }], { source, limits });
+  return false;
 }
 
 /** Answers HELP with the brand's text, at most once a minute for each number. */

@@ -2,7 +2,6 @@ import { type Config, DEFAULT_MAIL_DOMAIN } from '../../config.ts';
 import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { messageClasses } from '../../delivery/terms/message.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/ledger/accept/write-messages.ts';
-import { defineWriting } from '../../delivery/ledger/accept/write-statement.ts';
 import { systemSender } from '../../delivery/terms/sender-identity.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -45,13 +44,6 @@ async function findOwners(client: Queryable, accountId: number): Promise<Recipie
   return rows;
 }
 
-export const noticeStatement = defineWriting({
-  from: import.meta.url,
-  sentBy: 'writeNotices',
-  does: 'Writes mail of the installation to the owners of an account, or to one address.',
-  shapes: [{}],
-});
-
 /** Writes a message to each recipient whose address can receive mail, and returns the ids of the messages. */
 async function writeNotices(
   client: Queryable,
@@ -78,10 +70,7 @@ async function writeNotices(
     from_address: from,
     ...content,
   }));
-  await writeMessages(client, messages, {
-    statement: noticeStatement,
-    source: { class: messageClasses.transactional },
-  });
+  await writeMessages(client, messages, { source: { class: messageClasses.transactional } });
   return ids;
 }
 

@@ -1,3 +1,4 @@
+import { isPaidBySegment } from '../../delivery/terms/units.ts';
 import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
 import { backlogName, DEFAULT_PROVIDER } from '../../delivery/terms/backlog.ts';
 import {
@@ -7,15 +8,13 @@ import {
 } from '../../delivery/content/templates/content.ts';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { type Channel, messageClasses } from '../../delivery/terms/message.ts';
-import { reserveFor, RESERVED, type Reserved } from '../../delivery/ledger/accept/reserve.ts';
 import type { SenderIdentities } from '../../delivery/terms/sender-identity.ts';
 import type { SmsSenders } from '../../delivery/terms/sms-senders.ts';
 import { countSegments, MAX_SEGMENTS } from '../../delivery/terms/texts/sms-segments.ts';
-import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
+import { requireTestCapacity, testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
 import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/ledger/accept/write-messages.ts';
-import { defineWriting } from '../../delivery/ledger/accept/write-statement.ts';
-import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
+import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -211,26 +210,8 @@ export async function prepareUnsavedTest(
     : smsOf(deps, tenant, rendered);
 }
 
-type TestMessage = NewMessage & { events: string[] | null };
-
-/**
- * Reserves the price of a test's SMS. Emails of tests cost nothing, and neither do messages of test keys.
- * @throws AppError of the first SMS that the account cannot pay; then no test is sent
- */
-async function reserved(
-  trx: Queryable,
-  limits: LimitSettings,
-  messages: readonly TestMessage[],
-): Promise<(TestMessage & Partial<Reserved>)[]> {
-  const decisions = await reserveFor(trx, messages, limits);
-  return [...decisions].map(([message, decision]) => {
-    if (decision instanceof AppError) throw decision;
-    return { ...message, ...decision };
-  });
-}
-
 function messagesOf(tenant: Tenant, prepared: PreparedTest, recipients: readonly Recipient[], ids: number[]) {
-  return recipients.map(({ address, key }, index): TestMessage => {
+  return recipients.map(({ address, key }, index): NewMessage => {
     const message = {
       status: 'queued' as const,
       ...prepared,
@@ -240,18 +221,10 @@ function messagesOf(tenant: Tenant, prepared: PreparedTest, recipients: readonly
       test: true,
       to_address: address,
       to_key: key,
-      events: null,
     };
     return isTestCaller(tenant.actor) ? { ...message, ...testOutcome(message) } : message;
   });
 }
-
-export const testMessagesStatement = defineWriting({
-  from: import.meta.url,
-  sentBy: 'writeTestMessages',
-  does: 'Writes the messages of a test of a template.',
-  shapes: [[testEvents], [testEvents, RESERVED]].map((additions) => ({ additions, limited: true })),
-});
 
 /** Writes the messages of a test. @returns the messages, and the backlogs in which they wait */
 async function writeTestMessages(
@@ -264,12 +237,12 @@ async function writeTestMessages(
   const ids = await allocateMessageIds(trx, recipients.length);
   const simulated = isTestCaller(tenant.actor);
   const messages = messagesOf(tenant, prepared, recipients, ids);
-  const isPriced = prepared.channel === 'sms' && !simulated;
-  const written = await writeMessages(trx, isPriced ? await reserved(trx, limits, messages) : messages, {
-    statement: testMessagesStatement,
+  // Emails of tests cost nothing, and neither do messages of test keys.
+  const isPriced = isPaidBySegment(prepared.channel) && !simulated;
+  const written = await writeMessages(trx, messages, {
     source: { class: messageClasses.transactional },
     limits,
-    additions: isPriced ? [testEvents, RESERVED] : [testEvents],
+    ...(isPriced ? { money: 'reserve' as const } : {}),
   });
   const backlogs = messages.map(({ id, channel, account_id: accountId }) => {
     const providerId = written.get(id)?.provider_id ?? DEFAULT_PROVIDER;

@@ -19,7 +19,6 @@ import { AppError } from '../../../src/errors.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
-import { plainStatement } from '../../support/write-statement.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 88;
@@ -206,7 +205,6 @@ async function sendMarketing(subject: Subject): Promise<Outcome> {
   const source = { class: messageClasses.flow, flow_id: 1 };
   try {
     await writeMessages(pool, [{ ...message, ...addresses, domain_id, subject: 'Hi', text: 'Hi' }], {
-      statement: plainStatement,
       source,
       limits: settings,
     });

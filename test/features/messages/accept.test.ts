@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { type Accepted, createAcceptor } from '../../../src/features/messages/accept.ts';
 import type { MessageDraft } from '../../../src/features/messages/draft.ts';
-import type { Submission } from '../../../src/features/messages/write-group.ts';
+import type { Submission } from '../../../src/features/messages/decide.ts';
 import { fingerprintOf } from '../../../src/platform/db/idempotency.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -27,7 +27,7 @@ beforeEach(() => {
   const { pool } = test.database;
   const query = (statement: string | pg.QueryConfig, values?: unknown[]) => {
     const text = typeof statement === 'string' ? statement : statement.text;
-    statements.push(/insert into messages/.test(text) ? 'write' : text.trim().slice(0, 40));
+    statements.push(/from write_messages/.test(text) ? 'write' : text.trim().slice(0, 40));
     return pool.query(statement as string, values);
   };
   const counted = new Proxy(pool, {

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { AppError } from '../../../src/errors.ts';
 import type { MessageDraft } from '../../../src/features/messages/draft.ts';
-import { KnownRefusals } from '../../../src/features/messages/write-group.ts';
+import { KnownRefusals } from '../../../src/features/messages/known-refusals.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const draftOf = (accountId: number, more: Partial<MessageDraft> = {}) =>

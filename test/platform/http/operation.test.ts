@@ -5,7 +5,7 @@ import perfHooks from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';
-import { reserveEmails } from '../../../src/delivery/ledger/accept/reserve.ts';
+import { reserveMessages } from '../../../src/delivery/ledger/accept/reserve.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createProcessRegistry } from '../../../src/platform/http/operators.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -56,7 +56,7 @@ describe('the api process', () => {
   });
 
   it('is not ready while a function of the database is missing, and names it', async () => {
-    const { name, text } = reserveEmails.installed;
+    const { name, text } = reserveMessages.installed;
     await api.database.pool.query(`drop function ${name}`);
     const answer = await until(
       async () => {

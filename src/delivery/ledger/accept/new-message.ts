@@ -83,6 +83,8 @@ export const inputColumns = {
   ...queueColumns,
   /** The bare address of the sender if an email has no `from_address`. The account's sender name is added. */
   default_from: column<string | null>('text'),
+  /** The types of the events that are written with the message, such as `sent` for the outcome of a test. */
+  events: column<string[] | null>('jsonb'),
 };
 
 /** Additional columns of messages whose contents the sender renders. */

@@ -1,5 +1,4 @@
 import type { NewMessage } from './new-message.ts';
-import type { Addition } from './write-statement.ts';
 import { type AppError, tooMany } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 
@@ -38,41 +37,21 @@ export function testOutcome({ channel, to_key: key }: Pick<NewMessage, 'channel'
 }
 
 /** Maximum number of messages per account and day (UTC) that test keys and tests of templates may send. */
-const MAX_TEST_MESSAGES = 1_000;
+export const MAX_TEST_MESSAGES = 1_000;
 const DAY_SECONDS = 86_400;
 
-function limitReached(): AppError {
+export function testLimitReached(): AppError {
   const message = `test keys and template tests of an account may send ${MAX_TEST_MESSAGES} messages a day (UTC)`;
   const secondsLeft = DAY_SECONDS - (Math.floor(Date.now() / 1000) % DAY_SECONDS);
   return tooMany(message, secondsLeft);
 }
 
-/**
- * Writes the events of test outcomes, and the rows by which test messages are counted and their contents removed.
- * Refuses messages beyond the daily limit with `rate_limited`, even if requests of an account are concurrent.
- */
-export const testEvents: Addition = {
-  name: 'tests',
-  fields: { events: 'text[]' },
-  follow: `test_events as (
-    insert into message_events (message_id, attempt, type)
-    select id, 1, unnest(events) from accepted where test
-  ), test_rows as (
-    insert into test_messages (message_id, account_id) select id, account_id from accepted where test
-  )`,
-  refuse: {
-    accountColumns: [],
-    name: 'tests_refused',
-    sql: `
-      select refuse_over_test_limit(t.account_id, t.ids, ${MAX_TEST_MESSAGES}) as refused
-      from (select account_id, array_agg(id) as ids from accepted where test group by 1 order by 1) t`,
-    error: { sqlstate: 'CL004', make: limitReached },
-  },
-};
+/** Whether an error is the refusal of test messages beyond the daily limit. */
+export const isOverTestLimit = (error: unknown): boolean => (error as { code?: string }).code === 'CL004';
 
 /**
- * Refuses a test message before any work is done for it. {@link testEvents} has the final say when the message is
- * written.
+ * Refuses a test message before any work is done for it. The function that writes the message has the final
+ * say.
  * @param isReplay whether the request repeats an accepted one; called only if the account has reached its limit. By
  *   default false
  * @throws AppError rate_limited
@@ -88,5 +67,5 @@ export async function requireTestCapacity(
     [accountId],
   );
   if ((rows[0]?.count ?? 0) < MAX_TEST_MESSAGES || (await isReplay())) return;
-  throw limitReached();
+  throw testLimitReached();
 }

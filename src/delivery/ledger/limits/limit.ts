@@ -141,7 +141,7 @@ export interface CountedMessage {
 }
 
 /**
- * Refuses requests to send. The statement that writes a group of messages decides (`reserve`): if one account has too
+ * Refuses requests to send. The function that writes a group of messages decides (`reserve`): if one account has too
  * many, it writes nothing. Then `left` reads what each account of the group has left, the messages that take more
  * (`takes`) are refused, and the others are written. `takes` and `left` must agree with `reserve`.
  */
@@ -151,8 +151,6 @@ export interface AcceptRule {
   message: string;
   /** The SQL state that `reserve` raises to refuse. Each limit has its own. */
   sqlstate: string;
-  /** Columns of `accounts` that `reserve` needs in the table of messages. */
-  accountColumns: readonly string[];
   /** Expressions that count the messages and raise `sqlstate` if there are too many. */
   reserve(statement: AcceptStatement): readonly Cte[];
   /**
@@ -166,18 +164,12 @@ export interface AcceptRule {
   left(setting: Setting): string;
 }
 
-/** Parts of the statement that writes messages. */
+/** Parts of the function that writes messages. It counts them last, because a counter's row stays locked until the commit. */
 export interface AcceptStatement {
   /**
-   * The table of messages to write: `account_id`, `channel`, `class`, `status`, `test`, `segments`, `domain_id`, and the
-   * `accountColumns`.
+   * The table of messages that were written: `account_id`, `channel`, `status`, `test`, `segments` and `domain_id`.
    */
   messages: string;
-  /**
-   * SQL: a condition that is always true, but cannot be evaluated before all rows are written. Counters wait for it: a
-   * counter's row stays locked until the commit, and other requests of the account wait for that lock.
-   */
-  written: string;
   setting: Setting;
 }
 

@@ -1,6 +1,6 @@
 /**
  * What an account may still spend, as SQL over the account `a`. Amounts are millicents. `spend-cap.ts` and `wallet.ts`
- * use it to decide in claims. POST /messages decides in `delivery/ledger/accept/reserve.ts`.
+ * use it to decide in claims. POST /messages decides in `delivery/ledger/accept/reserve_messages.sql`.
  */
 import { byUnitSql, paidByMessageSql } from '../../terms/units.ts';
 import { emailPriceSql, monthlyEmailsSql, paysSql } from '../money/prices.ts';

@@ -29,16 +29,16 @@ export const sandboxCap = {
     code: 'sandbox_limit_reached',
     message: 'the sandbox has no messages left this month; register and verify a sending domain',
     sqlstate: 'CL001',
-    accountColumns: ['kind'],
-    reserve: ({ messages, written, setting }) => [
+    reserve: ({ messages, setting }) => [
       {
         name: 'sandbox_used',
         sql: `
           insert into sandbox_usage as u (account_id, month, used)
-          select account_id, ${SANDBOX_MONTH}, count(*)
-          from ${messages} where (not test or status = 'queued') and channel = 'email' and domain_id is null and kind = 'customer'
-            and ${written}
-          group by 1 order by 1
+          select c.account_id, ${SANDBOX_MONTH}, c.count
+          from (
+            select account_id, count(*) from ${messages}
+            where (not test or status = 'queued') and channel = 'email' and domain_id is null group by 1) c
+          join accounts a on a.id = c.account_id and a.kind = 'customer' order by 1
           on conflict (account_id, month) do update set used = u.used + excluded.used
           returning case when u.used > (
               select coalesce(a.sandbox_monthly_cap, ${setting('sandbox_monthly_cap')})

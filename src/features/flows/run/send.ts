@@ -8,15 +8,11 @@ import { type Channel, messageClasses } from '../../../delivery/terms/message.ts
 import { hasNoPriceSql } from '../../../delivery/ledger/money/prices.ts';
 import { paidBySegmentSql } from '../../../delivery/terms/units.ts';
 import { suppressedSql } from '../../../delivery/ledger/consent/suppressions.ts';
-import { testEvents, testOutcome } from '../../../delivery/ledger/accept/test-messages.ts';
+import { testOutcome } from '../../../delivery/ledger/accept/test-messages.ts';
 import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/ledger/consent/unapplied-opt-outs.ts';
-import type { NewRenderedMessage } from '../../../delivery/ledger/accept/new-message.ts';
+import type { NewRenderedMessage, WrittenMessage } from '../../../delivery/ledger/accept/new-message.ts';
 import { MESSAGE_ID_SEQUENCE, writeMessages } from '../../../delivery/ledger/accept/write-messages.ts';
-import {
-  type Addition,
-  defineWriting,
-  type TrackingDefaults,
-} from '../../../delivery/ledger/accept/write-statement.ts';
+import type { TrackingDefaults } from '../../../delivery/ledger/accept/route.ts';
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineStatement } from '../../../platform/db/statements.ts';
@@ -218,17 +214,6 @@ async function refuseAnswer(
     : null;
 }
 
-/** Counts the message for its step, and stores the flow in the queue. */
-const counted: Addition = {
-  name: 'flow_messages',
-  fields: {},
-  queue: ['flow_id'],
-  follow: `flow_accepted as (
-    insert into flow_count_changes (flow_id, step_id, name, change)
-    select flow_id, flow_step_id, 'accepted', 1 from accepted where not test
-  )`,
-};
-
 /** Records in the path why no message was created. */
 const notWritten = (outcome: 'skipped' | 'failed', reason: string): StepResult => ({
   outcome,
@@ -292,18 +277,6 @@ function messageOf(
   return run.test ? { ...message, ...testOutcome(message) } : message;
 }
 
-export const stepMessageStatement = defineWriting({
-  from: import.meta.url,
-  sentBy: 'writeStepMessage',
-  does: 'Writes the message of a step of a flow.',
-  shapes: [
-    { additions: [counted], limited: true },
-    { additions: [counted], limited: false },
-    // No limit counts test messages.
-    { additions: [counted, testEvents], limited: false },
-  ].map((shape) => ({ ...shape, tracked: true, rendered: true })),
-});
-
 async function writeStepMessage(
   trx: Queryable,
   { limits, tracking }: FlowSenderDeps,
@@ -311,19 +284,14 @@ async function writeStepMessage(
   message: NewRenderedMessage,
 ) {
   const source = { class: messageClasses.flow, flow_id };
-  const additions = message.test ? [counted, testEvents] : [counted];
   const written = await writeMessages(trx, [message], {
-    statement: stepMessageStatement,
     source,
     limits,
     counted: isCounted(message),
     tracking,
-    additions,
     rendered: true,
   });
-  const row = written.get(message.id);
-  if (!row) throw new Error(`message ${message.id} was not written`);
-  return row;
+  return written.get(message.id) as WrittenMessage;
 }
 
 /**

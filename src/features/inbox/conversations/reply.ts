@@ -1,12 +1,10 @@
 /** Answers to conversations. */
-import type { NewMessage } from '../../../delivery/ledger/accept/new-message.ts';
+import type { NewMessage, WrittenMessage } from '../../../delivery/ledger/accept/new-message.ts';
 import { allocateMessageIds, writeMessages } from '../../../delivery/ledger/accept/write-messages.ts';
-import { defineWriting } from '../../../delivery/ledger/accept/write-statement.ts';
 import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/terms/backlog.ts';
 import type { LimitSettings } from '../../../delivery/ledger/limits/authority.ts';
 import { messageClasses } from '../../../delivery/terms/message.ts';
 import { answerHeaders } from '../../../delivery/content/mime/answer-headers.ts';
-import { reserveFor, RESERVED } from '../../../delivery/ledger/accept/reserve.ts';
 import type { SenderIdentities } from '../../../delivery/terms/sender-identity.ts';
 import { AppError, invalid, notFound } from '../../../errors.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
@@ -72,27 +70,15 @@ export async function prepareReply(
   return { sender, replyTo: address, html, shownHtml, text };
 }
 
-export const replyStatement = defineWriting({
-  from: import.meta.url,
-  sentBy: 'writeMessage',
-  does: 'Writes the message that answers a conversation.',
-  shapes: [[], [RESERVED]].map((additions) => ({ additions, limited: true })),
-});
-
 /** Writes the message, with what it costs. @returns its id and the backlog in which it waits */
 async function writeMessage(trx: Queryable, limits: LimitSettings, draft: Omit<NewMessage, 'id'>) {
   const [id = 0] = await allocateMessageIds(trx, 1);
-  const message: NewMessage = { ...draft, id };
-  const reserved = (await reserveFor(trx, [message], limits)).get(message) ?? null;
-  if (reserved instanceof AppError) throw reserved;
-  const written = await writeMessages(trx, [reserved ? { ...message, ...reserved } : message], {
-    statement: replyStatement,
+  const written = await writeMessages(trx, [{ ...draft, id }], {
     source: { class: messageClasses.transactional },
     limits,
-    additions: reserved ? [RESERVED] : [],
+    money: 'reserve',
   });
-  const row = written.get(id);
-  if (!row) throw new Error(`message ${id} was not written`);
+  const row = written.get(id) as WrittenMessage;
   const { channel, account_id: accountId } = draft;
   const providerId = row.provider_id ?? DEFAULT_PROVIDER;
   const backlog = backlogName({ channel, class: messageClasses.transactional, accountId, providerId });

@@ -11,7 +11,6 @@ const wallet: AcceptRule = {
   code: 'spend_cap_reached',
   message: 'the wallet is empty',
   sqlstate: 'CL999',
-  accountColumns: [],
   reserve: () => [],
   refusals: 'none',
   takes: ({ channel, segments }) => (channel === 'sms' ? 10 * (segments ?? 1) : 1),

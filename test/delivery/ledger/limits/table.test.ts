@@ -24,7 +24,6 @@ import { testEvents } from '../../../support/events.ts';
 import { limitSituations } from '../../../support/limit-situations.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
-import { plainStatement } from '../../../support/write-statement.ts';
 import { testKeyring } from '../../../support/webhooks.ts';
 
 const OWNER = 90;
@@ -80,7 +79,7 @@ async function accept(): Promise<void> {
   await writeMessages(
     test.database.pool,
     [{ id, account_id, brand_id, channel: 'email', status: 'queued', test: false, ...message }],
-    { statement: plainStatement, source, limits: TEST_LIMITS },
+    { source, limits: TEST_LIMITS },
   );
 }
 

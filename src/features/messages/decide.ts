@@ -1,0 +1,222 @@
+/** Decides about a group of messages: what becomes of each is one outcome in a table. */
+import type pg from 'pg';
+import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
+import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
+import { testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
+import {
+  acceptMessages,
+  type WriteOptions,
+  type WriteOutcome,
+} from '../../delivery/ledger/accept/write-messages.ts';
+import { type Admission, isLimitRefusal } from '../../delivery/ledger/limits/admission.ts';
+import { isCounted, type LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
+import { isPaidByMessage } from '../../delivery/terms/units.ts';
+import { AppError } from '../../errors.ts';
+import { isConnectionError } from '../../platform/db/queryable.ts';
+import type { MessageDraft } from './draft.ts';
+import { findKept, type KeptKey, messageKeyOf } from './kept-keys.ts';
+import type { KnownRefusals } from './known-refusals.ts';
+import type { Payers } from './payers.ts';
+
+export interface Submission {
+  draft: MessageDraft;
+  idempotencyKey: string | null;
+  fingerprint: Buffer | null;
+}
+
+export interface Row extends Submission {
+  id: number;
+}
+
+/**
+ * What became of a message. To the outcomes of the statement that writes it, this adds the refusal of a limit, and
+ * `failed`: the statement failed because of this message, or the database did.
+ */
+export type Outcome = WriteOutcome | { kind: 'failed'; error: unknown };
+
+export interface DecideDeps {
+  pool: pg.Pool;
+  limits: LimitSettings;
+  tracking: TrackingDefaults;
+  admission: Admission;
+  payers: Payers;
+  known: KnownRefusals;
+  /** What happens to messages that cost something: see `WriteOptions`. */
+  money: NonNullable<WriteOptions['money']>;
+}
+
+type Outcomes = Map<Row, Outcome>;
+
+/** Messages that one statement writes. */
+interface Part {
+  rows: readonly Row[];
+  /** How often a limit has refused them as a whole. */
+  looks: number;
+}
+
+/**
+ * Maximum number of retries of a part that a limit refuses: other processes may use up what its accounts had left. Then
+ * it is divided.
+ */
+const MAX_LOOKS = 3;
+
+/** The outcome of a message that repeats an earlier one. */
+export function replayOf(kept: KeptKey, { fingerprint }: Submission): Outcome {
+  return Buffer.compare(kept.fingerprint, fingerprint ?? Buffer.alloc(0)) === 0
+    ? { kind: 'replayed', id: kept.resource_id, status: kept.status }
+    : { kind: 'conflict' };
+}
+
+const draftsOf = (rows: readonly Row[]) => rows.map(({ draft }) => draft);
+
+/**
+ * Decides about messages of accounts that a limit has refused recently: they are replayed, refused, or written with the
+ * rest.
+ * @returns the messages to write
+ */
+async function setAside(
+  rows: readonly Row[],
+  outcomes: Outcomes,
+  { pool, admission }: DecideDeps,
+): Promise<readonly Row[]> {
+  const suspects = rows.filter(({ draft }) => admission.isSuspect(draft.account_id));
+  if (suspects.length === 0) return rows;
+  for (const [row, kept] of await findKept(pool, suspects)) outcomes.set(row, replayOf(kept, row));
+  const undecided = suspects.filter((row) => !outcomes.has(row));
+  const refusals = await admission.refuse(draftsOf(undecided));
+  for (const row of undecided) {
+    const error = refusals.get(row.draft);
+    if (error) outcomes.set(row, { kind: 'refused', error });
+  }
+  return rows.filter((row) => !outcomes.has(row));
+}
+
+async function write(rows: readonly Row[], { pool, limits, tracking, money }: DecideDeps): Promise<Outcomes> {
+  const messages = rows.map((row) => ({
+    ...row.draft,
+    ...(row.draft.test ? testOutcome(row.draft) : {}),
+    id: row.id,
+    key: messageKeyOf(row),
+  }));
+  const written = await acceptMessages(pool, messages, {
+    source: { class: messageClasses.transactional },
+    limits,
+    counted: rows.some(({ draft }) => isCounted(draft)),
+    money,
+    tracking,
+  });
+  return new Map(rows.map((row) => [row, written.get(row.id) ?? { kind: 'missing' }]));
+}
+
+/**
+ * Gives messages that their accounts cannot pay the error of a limit that refuses them, too: limits are checked before
+ * money, as for accounts that pay nothing.
+ */
+async function preferLimits(outcomes: Outcomes, { admission }: DecideDeps): Promise<void> {
+  const refused = [...outcomes].filter(([, { kind }]) => kind === 'refused').map(([row]) => row);
+  if (refused.length === 0) return;
+  const drafts = draftsOf(refused);
+  admission.suspect(drafts);
+  // The messages that fit are already committed: a failure here must not fail them.
+  const earlier = await admission.refuse(drafts).catch(() => new Map<MessageDraft, AppError>());
+  admission.forget(drafts);
+  for (const row of refused) {
+    const error = earlier.get(row.draft);
+    if (error) outcomes.set(row, { kind: 'refused', error });
+  }
+}
+
+/** Remembers what the outcomes say about accounts: what they pay for, what they cannot pay, and what they have left. */
+function learn(outcomes: Outcomes, { admission, payers, known }: DecideDeps): void {
+  for (const [{ draft }, outcome] of outcomes) {
+    if (outcome.kind === 'pays') payers.add(draft);
+    if (outcome.kind === 'refused') known.add(draft, outcome.error);
+    // A text may cost nothing because its country's price is 0. Its account still pays for others.
+    if (outcome.kind === 'written' && !outcome.isCharged && isPaidByMessage(draft.channel))
+      payers.forget(draft);
+  }
+  admission.forget(draftsOf([...outcomes].filter(([, { kind }]) => kind !== 'written').map(([row]) => row)));
+}
+
+/**
+ * After the connection was lost before the commit was confirmed: finds the messages that are in the database.
+ * @throws AppError unavailable
+ */
+async function findCommitted(rows: readonly Row[], pool: pg.Pool, cause: unknown): Promise<Outcomes> {
+  const { rows: found } = await pool
+    .query<WrittenMessage>(
+      `select id, from_address, reply_to, tracking, created_at, null as provider_id
+       from messages where id = any($1::bigint[])`,
+      [rows.map((row) => row.id)],
+    )
+    .catch(() => {
+      throw new AppError('unavailable', 'the database is unavailable; try again', { cause });
+    });
+  const written = new Map(found.map((message) => [message.id, message]));
+  const error = new AppError('unavailable', 'the database connection was lost; try again', { cause });
+  return new Map(
+    rows.map((row) => {
+      const message = written.get(row.id);
+      return [row, message ? { kind: 'written', message, isCharged: true } : { kind: 'failed', error }];
+    }),
+  );
+}
+
+/** The messages of each account, or else each message, so that one bad message does not fail the others. */
+function divided(rows: readonly Row[]): Part[] {
+  const accounts = Map.groupBy(rows, (row) => row.draft.account_id);
+  const parts = accounts.size > 1 ? [...accounts.values()] : rows.map((row) => [row]);
+  return parts.map((each) => ({ rows: each, looks: 0 }));
+}
+
+/**
+ * Decides what a failed statement means for its messages, none of which is written unless the connection was lost.
+ * @returns the parts to try next
+ */
+async function afterFailure(
+  error: unknown,
+  { rows, looks }: Part,
+  outcomes: Outcomes,
+  { admission, pool }: DecideDeps,
+): Promise<Part[]> {
+  admission.forget(draftsOf(rows));
+  if (isConnectionError(error)) {
+    for (const [row, outcome] of await findCommitted(rows, pool, error)) outcomes.set(row, outcome);
+    return [];
+  }
+  if (isLimitRefusal(error)) {
+    admission.suspect(draftsOf(rows));
+    if (looks < MAX_LOOKS) return [{ rows, looks: looks + 1 }];
+  }
+  if (rows.length > 1) return divided(rows);
+  for (const row of rows) outcomes.set(row, { kind: 'failed', error });
+  return [];
+}
+
+/**
+ * Writes the messages of a group that may be written, in one statement. If a limit refuses them, those that do not fit
+ * are left out and the others are written, again in one statement. If one of the messages makes the statement fail, they
+ * are written in parts.
+ * @returns the outcome of each message
+ * @throws AppError unavailable if it is not known what was committed
+ */
+export async function decide(rows: readonly Row[], deps: DecideDeps): Promise<Outcomes> {
+  const outcomes: Outcomes = new Map();
+  const parts: Part[] = [{ rows, looks: 0 }];
+  for (let part = parts.shift(); part; part = parts.shift()) {
+    const fitting = await setAside(part.rows, outcomes, deps);
+    if (fitting.length === 0) continue;
+    try {
+      const decided = await write(fitting, deps);
+      learn(decided, deps);
+      await preferLimits(decided, deps);
+      for (const [row, outcome] of decided) outcomes.set(row, outcome);
+    } catch (error) {
+      // Those that were set aside may fit now: what the others would have taken is free again.
+      for (const row of part.rows) outcomes.delete(row);
+      parts.unshift(...(await afterFailure(error, part, outcomes, deps)));
+    }
+  }
+  return outcomes;
+}
