@@ -31,7 +31,7 @@ describe('the statements in files', () => {
     const composed = [...committedFiles()].map(
       ([path, contents]) => [path, contents, readFile(contents).text] as const,
     );
-    expect(composed.length).toBeGreaterThan(10);
+    expect(composed.length).toBeGreaterThan(0);
     const statements = (await definedFiles()).filter((file) => file instanceof SqlStatement);
     const files = statements.map(({ path, source, text }) => [path, source, text] as const);
     const wrong: unknown[] = [];

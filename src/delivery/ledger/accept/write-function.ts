@@ -53,7 +53,7 @@ export const writeFunction = defineFunction(import.meta.url, './write_messages.s
     content_bytes: () => contentBytesSql,
     content_weight: () => contentWeightSql,
     paid_by_message: () => paidByMessageSql('i.channel'),
-    paid_by_segment: () => paidBySegmentSql('channel'),
+    paid_by_segment: () => paidBySegmentSql('i.channel'),
     limits: limitsSql,
     test_limit: () => String(MAX_TEST_MESSAGES),
   },

@@ -1,5 +1,7 @@
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { hashedName } from '../../../platform/db/sql/names.ts';
+import { isPaidByMessage } from '../../terms/units.ts';
 import { acceptRules, type LimitSettings } from '../limits/authority.ts';
 import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } from './new-message.ts';
 import { refusalOf } from './reserve.ts';
@@ -54,17 +56,17 @@ export type WriteOutcome =
 /** A row of what the function returns. */
 interface OutcomeRow extends WrittenMessage {
   outcome: string;
-  is_charged: boolean;
-  kept_id: number | null;
-  kept_status: number | null;
+  /** What an earlier request with the same key has made. */
+  kept: { id: number; status: number } | null;
 }
 
-function outcomeOf({ outcome, is_charged, kept_id, kept_status, ...message }: OutcomeRow): WriteOutcome {
+function outcomeOf({ outcome, kept, ...message }: OutcomeRow): WriteOutcome {
   switch (outcome) {
     case 'written':
-      return { kind: 'written', message, isCharged: is_charged };
+    case 'charged':
+      return { kind: 'written', message, isCharged: outcome === 'charged' };
     case 'replayed':
-      return { kind: 'replayed', id: kept_id ?? 0, status: kept_status ?? 0 };
+      return { kind: 'replayed', id: kept?.id ?? 0, status: kept?.status ?? 0 };
     case 'conflict':
     case 'pays':
     case 'missing':
@@ -85,23 +87,38 @@ function errorOf(error: unknown): unknown {
   return isOverTestLimit(error) ? testLimitReached() : error;
 }
 
-const PARAMETERS = 20;
+/** Arguments of the function, by the names of its parameters. It has a default for each one that is left out. */
+type Arguments = Readonly<Record<string, unknown>>;
 
-const statement = {
-  name: writeFunction.name,
-  text: `select * from ${writeFunction.name}(${Array.from({ length: PARAMETERS }, (_, n) => `$${n + 1}`).join(', ')})`,
-};
+/** A call of the function with the arguments that are there: each one costs time, even if it is null. */
+function callOf(given: Arguments) {
+  const values = Object.entries(given).filter(([, value]) => value !== null && value !== false);
+  let count = 0;
+  const named = values.map(([name, value]) => `${name} => ${value === true ? 'true' : `$${++count}`}`);
+  const text = `select * from ${writeFunction.name}(${named.join(', ')})`;
+  return { text, values: values.map(([, value]) => value).filter((value) => value !== true) };
+}
+
+const names = new Map<string, string>();
+
+/** The name under which a call is prepared. There are as many as combinations of arguments that are sent. */
+function nameOf(text: string): string {
+  const name = names.get(text) ?? hashedName(writeFunction.base, text);
+  names.set(text, name);
+  return name;
+}
 
 /** What is written with a message that needs no sender; null if it is an ordinary message. */
 function endedOf({ id, account_id, test, events, failure }: AcceptedMessage) {
   return test || events ? [{ id, account_id, test, events: events ?? [], failure }] : [];
 }
 
-function valuesOf(messages: readonly AcceptedMessage[], options: WriteOptions): unknown[] {
+function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions): Arguments {
   const { source, limits, counted = true, money, tracking, rendered = false } = options;
   const reserving = money === 'reserve';
   const limited = limits !== undefined && counted;
   const keyed = messages.some(({ key }) => key);
+  const priced = reserving || (rendered && messages.some(({ channel }) => !isPaidByMessage(channel)));
   const ended = messages.flatMap(endedOf);
   const given = messages.map(({ key, ...message }) =>
     key ? { ...message, ...source, idempotency_key: key.key } : { ...message, ...source },
@@ -109,28 +126,28 @@ function valuesOf(messages: readonly AcceptedMessage[], options: WriteOptions): 
   /** A value for each message, unless no part of the function needs them. */
   const each = <Value>(isNeeded: boolean, value: (message: AcceptedMessage) => Value) =>
     isNeeded ? messages.map(value) : null;
-  return [
-    JSON.stringify(given),
-    each(true, ({ id }) => id),
-    each(true, ({ account_id }) => account_id),
-    each(reserving || limited, ({ channel }) => channel),
-    each(reserving || limited, ({ segments }) => segments ?? null),
-    each(reserving, ({ to_key }) => to_key),
-    each(keyed, ({ brand_id }) => brand_id),
-    each(keyed, ({ key }) => key?.endpoint ?? null),
-    each(keyed, ({ key }) => key?.key ?? null),
-    each(keyed, ({ key }) => key?.fingerprint.toString('base64') ?? null),
-    each(limited, ({ domain_id }) => domain_id ?? null),
-    each(limited, ({ status }) => status),
-    each(limited, ({ test }) => test),
-    ended.length > 0 ? JSON.stringify(ended) : null,
+  return {
+    given: JSON.stringify(given),
+    ids: each(true, ({ id }) => id),
+    accounts: each(true, ({ account_id }) => account_id),
+    channels: each(reserving || limited, ({ channel }) => channel),
+    segments: each(reserving || limited, ({ segments }) => segments ?? null),
+    numbers: each(priced, ({ to_key }) => to_key),
+    brands: each(keyed, ({ brand_id }) => brand_id),
+    endpoints: each(keyed, ({ key }) => key?.endpoint ?? null),
+    keys: each(keyed, ({ key }) => key?.key ?? null),
+    fingerprints: each(keyed, ({ key }) => key?.fingerprint.toString('base64') ?? null),
+    domains: each(limited, ({ domain_id }) => domain_id ?? null),
+    statuses: each(limited, ({ status }) => status),
+    tests: each(limited, ({ test }) => test),
+    ended: ended.length > 0 ? JSON.stringify(ended) : null,
     reserving,
-    money === 'leave_out',
+    only_free: money === 'leave_out',
     rendered,
     limited,
-    limits === undefined ? null : JSON.stringify(limits),
-    tracking === undefined ? null : JSON.stringify(tracking),
-  ];
+    settings: limits !== undefined && (reserving || limited) ? JSON.stringify(limits) : null,
+    links: tracking === undefined ? null : JSON.stringify(tracking),
+  };
 }
 
 /**
@@ -149,7 +166,8 @@ export async function acceptMessages(
   options: WriteOptions,
 ): Promise<Map<number, WriteOutcome>> {
   try {
-    const { rows } = await client.query<OutcomeRow>({ ...statement, values: valuesOf(messages, options) });
+    const { text, values } = callOf(argumentsOf(messages, options));
+    const { rows } = await client.query<OutcomeRow>({ name: nameOf(text), text, values });
     return new Map(rows.map((row) => [row.id, outcomeOf(row)]));
   } catch (error) {
     throw errorOf(error);

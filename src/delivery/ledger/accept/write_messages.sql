@@ -1,6 +1,6 @@
 -- Accepts messages: takes their idempotency keys, reserves what they cost, writes those that may be written with their
 -- contents and queue rows, and counts them in the limits. Returns a row for each message with its outcome: written,
--- replayed, conflict, pays (it costs something, and nothing was to be reserved), no_price, spend_cap_reached,
+-- charged (written, and its price is reserved), replayed, conflict, pays (it costs something, and nothing was to be reserved), no_price, spend_cap_reached,
 -- insufficient_funds, or missing (its account or its key is gone). A limit that has too little left raises its SQLSTATE
 -- instead, which undoes everything.
 --
@@ -10,7 +10,7 @@
 -- accounts: their accounts
 -- channels: their channels, if they reserve or are counted
 -- segments: their segments, if they reserve or are counted
--- numbers: the keys of their recipients, if they reserve
+-- numbers: the keys of their recipients, if they reserve, or if one is a rendered text
 -- brands: their brands, if one has a key
 -- endpoints: the names under which their keys are kept, if one has a key
 -- keys: their keys; null: none has one
@@ -33,12 +33,15 @@
 --   Accounts, brands, domains and prices are read later, by the query that inserts, so a change that is committed during
 --   these waits counts. The counters are read as they are locked
 create function write_messages(
-  given json, ids bigint[], accounts bigint[], channels text[], segments int[], numbers text[], brands bigint[],
-  endpoints text[], keys text[], fingerprints text[], domains bigint[], statuses text[], tests boolean[], ended json,
-  reserving boolean, only_free boolean, rendered boolean, limited boolean, settings jsonb, links jsonb)
+  given json, ids bigint[], accounts bigint[], channels text[] default null, segments int[] default null,
+  numbers text[] default null, brands bigint[] default null, endpoints text[] default null, keys text[] default null,
+  fingerprints text[] default null, domains bigint[] default null, statuses text[] default null,
+  tests boolean[] default null, ended json default null, reserving boolean default false,
+  only_free boolean default false, rendered boolean default false, limited boolean default false,
+  settings jsonb default null, links jsonb default null)
 returns table (
   id bigint, outcome text, from_address text, reply_to text, tracking jsonb, created_at timestamptz, provider_id bigint,
-  is_charged boolean, kept_id bigint, kept_status int)
+  kept json)
 -- A plan for its values would save nothing: PostgreSQL prefers it because it leaves out parts, but planning costs more
 -- than the parts.
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -50,6 +53,7 @@ declare
   priced date;
   prices bigint[];
   units int[];
+  countries text[];
   count int;
   -- Null: all of them.
   written bigint[];
@@ -120,6 +124,18 @@ begin
       end loop;
     end if;
   end if;
+  if rendered and numbers is not null then
+    -- The price of a rendered text is reserved in a claim. It depends on the most segments that its version may take.
+    select array_agg(v.segments order by i.n), array_agg(case when v.id is not null then phone_country(numbers[i.n]) end order by i.n)
+    into units, countries
+    from rows from (json_to_recordset(given) as (channel text, content_version_id bigint)) with ordinality
+      as i (channel, content_version_id, n)
+    left join template_versions v on v.id = i.content_version_id and
+      -- <paid_by_segment>
+      i.channel = 'sms'
+      -- </paid_by_segment>
+    ;
+  end if;
   return query
   with accepted as (
     select i.*, a.kind,
@@ -171,8 +187,10 @@ begin
     )) with ordinality as i
     join accounts a on a.id = i.account_id
     where i.id <> all (left_out)
-      and not (only_free and a.kind = 'customer' and not a.comped and not i.test and exists (
-        select from prices p where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0)))
+      -- Not by exists, for which PostgreSQL would read all prices.
+      and case when only_free and a.kind = 'customer' and not a.comped and not i.test then (
+        select true from prices p
+        where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0) limit 1) is null else true end
   ), stored as (
     insert into messages (
       -- <message_columns>
@@ -216,21 +234,11 @@ begin
       end,
       domain_id, route, case when rendered then flow_id end, case when prices[ordinality] is not null then priced end,
       prices[ordinality],
-      -- The price of a rendered text is reserved in a claim. It depends on the most segments that its version may take.
-      case when rendered and
-          -- <paid_by_segment>
-          channel = 'sms'
-          -- </paid_by_segment>
-        then (select v.segments from template_versions v where v.id = content_version_id) else units[ordinality] end,
-      case when rendered and
-          -- <paid_by_segment>
-          channel = 'sms'
-          -- </paid_by_segment>
-        then phone_country(to_key) end
+      units[ordinality], countries[ordinality]
     from accepted where status = 'queued'
   )
-  select id, 'written', sender, reply_address, tracked, now(), case when status = 'queued' then nullif(route, 0) end,
-    prices[ordinality] is not null, null::bigint, null::int
+  select id, case when prices[ordinality] is null then 'written' else 'charged' end, sender, reply_address, tracked, now(),
+    case when status = 'queued' then nullif(route, 0) end, null::json
   from accepted;
   get diagnostics count = row_count;
   if count < cardinality(ids) then
@@ -243,7 +251,8 @@ begin
       select i.id, case when k.resource_id is null then coalesce(i.refusal,
           case when a.id is null or i.id = any (left_out) then 'missing' else 'pays' end)
         when k.fingerprint = decode(i.fingerprint, 'base64') then 'replayed' else 'conflict' end,
-        null, null, null::jsonb, null::timestamptz, null::bigint, false, k.resource_id, k.status::int
+        null, null, null::jsonb, null::timestamptz, null::bigint,
+        case when k.resource_id is not null then json_build_object('id', k.resource_id, 'status', k.status) end
       from unnest(ids, accounts, refusals, brands, endpoints, keys, fingerprints)
         as i (id, account_id, refusal, brand_id, endpoint, key, fingerprint)
       left join accounts a on a.id = i.account_id
