@@ -1,11 +1,13 @@
 /** What a message costs each process at everyday rates and under full load, from POST /messages to the SMTP server. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKey } from '../../src/features/api-keys/service.ts';
 import { createAccount } from '../../src/features/accounts/service.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { RANGE_IDS } from '../../src/platform/db/id-ranges.ts';
+import type { migrate } from '../../src/platform/db/migrate.ts';
 import { keepPartitionsOf } from '../../src/platform/db/partitions.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { startCountingServer } from '../support/smtp/counting-server.ts';
@@ -37,6 +39,8 @@ export interface CostBenchOptions {
   limited: boolean;
   /** Whether messages have a price. */
   paid: boolean;
+  /** Whether requests have an idempotency key. */
+  keys: boolean;
   apis: number;
   senders: number;
   /** Number of days for which the database has partitions of messages. */
@@ -230,6 +234,7 @@ async function loaded(bench: Bench, processes: Processes, { name: _, ...shape }:
       path: '/v1/my/messages',
       headers: (n) => ({ Authorization: `Bearer ${keys[number(n) % keys.length]}` }),
       body: (n) => body(number(n)),
+      ...(bench.options.keys ? { key: (n: number) => `${prefix}-${number(n)}` } : {}),
       onStart: (n, at) => void starts.set(`${prefix}-${number(n)}@example.com`, at),
     });
   });
@@ -270,6 +275,12 @@ async function empty({ database }: Stage): Promise<void> {
     `truncate message_contents, message_events, messages, send_queue, handovers, idempotency_keys, allowance_buckets,
        webhook_queue, webhook_deliveries, webhook_attempts, events cascade`,
   );
+}
+
+/** Installs the functions of another checkout beside those of this one. */
+async function migrateAt(folder: string, url: string): Promise<void> {
+  const other = (await import(join(folder, 'src/platform/db/migrate.ts'))) as { migrate: typeof migrate };
+  await other.migrate(url, upkeep.partitions);
 }
 
 /** One round of one checkout: all loads, with processes that are warm. */
@@ -403,6 +414,7 @@ export async function benchCost(options: CostBenchOptions) {
   });
   const subscriber: Interactive = await startInteractive(SUBSCRIBER);
   try {
+    if (options.beside !== undefined) await migrateAt(options.beside, stage.settings.DATABASE_URL ?? '');
     await fillDays(stage, options.days);
     const keys = await openAccounts(stage, options);
     const ports = [stage.apiPort];

@@ -214,6 +214,7 @@ program
   .option('--accounts <n>', 'number of accounts that send', Number, 1)
   .option('--limited', 'messages have a limit per minute, which is never reached', false)
   .option('--paid', 'messages of the first account have a price, with a spend cap and a wallet', false)
+  .option('--keys', 'requests have an idempotency key', false)
   .option('--apis <n>', 'number of API processes', Number, 1)
   .option('--senders <n>', 'number of sender processes', Number, 1)
   .option('--days <n>', 'days for which there are partitions of messages', Number, 400)

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { keptOutcome } from '../../delivery/ledger/accept/kept-keys.ts';
 import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../delivery/ledger/accept/write-messages.ts';
@@ -9,7 +10,7 @@ import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { createIdAllocator, type IdAllocator } from '../../platform/db/id-allocator.ts';
 import { keyConflict } from '../../platform/db/idempotency.ts';
-import { decide, type DecideDeps, type Outcome, replayOf, type Row, type Submission } from './decide.ts';
+import { decide, type DecideDeps, type Outcome, type Row, type Submission } from './decide.ts';
 import type { MessageDraft } from './draft.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { Payers } from './payers.ts';
@@ -94,7 +95,9 @@ function findLeaders(rows: readonly Row[]): Map<Row, Row> {
 function followerAnswer(row: Row, leader: Row, outcome: Outcome): Answer {
   const { fingerprint = null } = leader;
   const replayed = (id: number, status: number) =>
-    answerOf(replayOf({ fingerprint: fingerprint ?? Buffer.alloc(0), resource_id: id, status }, row));
+    answerOf(
+      keptOutcome({ fingerprint: fingerprint ?? Buffer.alloc(0), resource_id: id, status }, row.fingerprint),
+    );
   if (outcome.kind === 'written') return replayed(outcome.message.id, 201);
   if (outcome.kind === 'replayed') return replayed(outcome.id, outcome.status);
   // The leader took no key. A follower with another payload may have another outcome.

@@ -1,5 +1,6 @@
 /** Decides about a group of messages: what becomes of each is one outcome in a table. */
 import type pg from 'pg';
+import { findKept, keptOutcome } from '../../delivery/ledger/accept/kept-keys.ts';
 import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
@@ -15,7 +16,7 @@ import { isPaidByMessage } from '../../delivery/terms/units.ts';
 import { AppError } from '../../errors.ts';
 import { isConnectionError } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
-import { findKept, type KeptKey, messageKeyOf } from './kept-keys.ts';
+import { messageKeyOf } from './kept-keys.ts';
 import type { KnownRefusals } from './known-refusals.ts';
 import type { Payers } from './payers.ts';
 
@@ -61,13 +62,6 @@ interface Part {
  */
 const MAX_LOOKS = 3;
 
-/** The outcome of a message that repeats an earlier one. */
-export function replayOf(kept: KeptKey, { fingerprint }: Submission): Outcome {
-  return Buffer.compare(kept.fingerprint, fingerprint ?? Buffer.alloc(0)) === 0
-    ? { kind: 'replayed', id: kept.resource_id, status: kept.status }
-    : { kind: 'conflict' };
-}
-
 const draftsOf = (rows: readonly Row[]) => rows.map(({ draft }) => draft);
 
 /**
@@ -82,7 +76,10 @@ async function setAside(
 ): Promise<readonly Row[]> {
   const suspects = rows.filter(({ draft }) => admission.isSuspect(draft.account_id));
   if (suspects.length === 0) return rows;
-  for (const [row, kept] of await findKept(pool, suspects)) outcomes.set(row, replayOf(kept, row));
+  const asked = suspects.map((row) => ({ brand_id: row.draft.brand_id, key: messageKeyOf(row), row }));
+  for (const [{ row }, kept] of await findKept(pool, asked)) {
+    outcomes.set(row, keptOutcome(kept, row.fingerprint));
+  }
   const undecided = suspects.filter((row) => !outcomes.has(row));
   const refusals = await admission.refuse(draftsOf(undecided));
   for (const row of undecided) {

@@ -27,7 +27,9 @@ beforeEach(() => {
   const { pool } = test.database;
   const query = (statement: string | pg.QueryConfig, values?: unknown[]) => {
     const text = typeof statement === 'string' ? statement : statement.text;
-    statements.push(/from write_messages/.test(text) ? 'write' : text.trim().slice(0, 40));
+    statements.push(
+      /insert into messages|from write_messages/.test(text) ? 'write' : text.trim().slice(0, 40),
+    );
     return pool.query(statement as string, values);
   };
   const counted = new Proxy(pool, {

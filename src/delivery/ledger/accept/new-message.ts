@@ -87,6 +87,14 @@ export const inputColumns = {
   events: column<string[] | null>('jsonb'),
 };
 
+/** The idempotency key of a message, whose text is its `idempotency_key`. */
+export const keyColumns = {
+  /** The name under which the key is kept, from `keySpace`. */
+  key_space: column<string | null>('text'),
+  /** Of the request, in Base64. */
+  fingerprint: column<string | null>('text'),
+};
+
 /** Additional columns of messages whose contents the sender renders. */
 export const renderedColumns = {
   flow_run_id: column<number | null>('bigint'),

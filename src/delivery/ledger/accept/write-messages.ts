@@ -3,23 +3,15 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { hashedName } from '../../../platform/db/sql/names.ts';
 import { isPaidByMessage } from '../../terms/units.ts';
 import { acceptRules, type LimitSettings } from '../limits/authority.ts';
+import { findKept, type KeptKey, type KeptOutcome, keptOutcome, type MessageKey } from './kept-keys.ts';
 import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } from './new-message.ts';
 import { refusalOf } from './reserve.ts';
 import type { TrackingDefaults } from './route.ts';
 import { isOverTestLimit, testLimitReached } from './test-messages.ts';
-import { writeFunction } from './write-function.ts';
-
-/** The idempotency key that a message is sent with. */
-export interface MessageKey {
-  /** The name under which it is kept, from `keySpace`. */
-  endpoint: string;
-  key: string;
-  /** Of the request. */
-  fingerprint: Buffer;
-}
+import { writeFunction, writeUnpriced } from './write-sql.ts';
 
 /** A message to write, perhaps with its idempotency key. */
-export type AcceptedMessage = (NewMessage | NewRenderedMessage) & { key?: MessageKey | null };
+export type AcceptedMessage = (NewMessage | NewRenderedMessage) & { key?: MessageKey | null | undefined };
 
 export interface WriteOptions {
   source: MessageSource;
@@ -42,41 +34,27 @@ export interface WriteOptions {
 export type WriteOutcome =
   /** `isCharged`: it has reserved a price, which is 0 within the monthly allowance. */
   | { kind: 'written'; message: WrittenMessage; isCharged: boolean }
-  /** An earlier request had the same key and the same payload. */
-  | { kind: 'replayed'; id: number; status: number }
-  /** An earlier request had the same key and another payload. */
-  | { kind: 'conflict' }
+  | KeptOutcome
   /** Its account cannot pay: spend_cap_reached, insufficient_funds, or validation_error for a country without a price. */
   | { kind: 'refused'; error: AppError }
-  /** It costs something, and was to be left out. */
+  /** It costs something, and was to be left out. Then it is not known whether its account is `missing`. */
   | { kind: 'pays' }
-  /** Its account, or the request that had taken its key, has just been removed. */
+  /** Its account, or the row of the key that it had, has just been removed. */
   | { kind: 'missing' };
 
 /** A row of what the function returns. */
 interface OutcomeRow extends WrittenMessage {
+  /** `written`, `charged`, or why its account cannot pay. */
   outcome: string;
-  /** What an earlier request with the same key has made. */
-  kept: { id: number; status: number } | null;
 }
 
-function outcomeOf({ outcome, kept, ...message }: OutcomeRow): WriteOutcome {
-  switch (outcome) {
-    case 'written':
-    case 'charged':
-      return { kind: 'written', message, isCharged: outcome === 'charged' };
-    case 'replayed':
-      return { kind: 'replayed', id: kept?.id ?? 0, status: kept?.status ?? 0 };
-    case 'conflict':
-    case 'pays':
-    case 'missing':
-      return { kind: outcome };
-    default: {
-      const error = refusalOf(outcome);
-      if (error === null) throw new Error(`write_messages returned ${outcome}, which is unknown`);
-      return { kind: 'refused', error };
-    }
-  }
+function outcomeOf(row: OutcomeRow): WriteOutcome {
+  const { outcome } = row;
+  if (outcome === 'written' || outcome === 'charged')
+    return { kind: 'written', message: row, isCharged: outcome === 'charged' };
+  const error = refusalOf(outcome);
+  if (error === null) throw new Error(`write_messages returned ${outcome}, which is unknown`);
+  return { kind: 'refused', error };
 }
 
 /** The error of the limit that refused the messages; any other error is returned unchanged. */
@@ -113,6 +91,32 @@ function endedOf({ id, account_id, test, events, failure }: AcceptedMessage) {
   return test || events ? [{ id, account_id, test, events: events ?? [], failure }] : [];
 }
 
+const jsonTexts = new WeakMap<object, string>();
+
+/** Settings as JSON, which is made once for each object. */
+function jsonOf(settings: object): string {
+  let text = jsonTexts.get(settings);
+  if (text === undefined) jsonTexts.set(settings, (text = JSON.stringify(settings)));
+  return text;
+}
+
+/** The messages as the SQL reads them. */
+const given = (messages: readonly AcceptedMessage[], source: MessageSource): string =>
+  JSON.stringify(
+    messages.map((message) =>
+      message.key
+        ? {
+            ...message,
+            ...source,
+            key: undefined,
+            idempotency_key: message.key.key,
+            key_space: message.key.endpoint,
+            fingerprint: message.key.fingerprint.toString('base64'),
+          }
+        : { ...message, ...source },
+    ),
+  );
+
 function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions): Arguments {
   const { source, limits, counted = true, money, tracking, rendered = false } = options;
   const reserving = money === 'reserve';
@@ -120,14 +124,11 @@ function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions
   const keyed = messages.some(({ key }) => key);
   const priced = reserving || (rendered && messages.some(({ channel }) => !isPaidByMessage(channel)));
   const ended = messages.flatMap(endedOf);
-  const given = messages.map(({ key, ...message }) =>
-    key ? { ...message, ...source, idempotency_key: key.key } : { ...message, ...source },
-  );
   /** A value for each message, unless no part of the function needs them. */
   const each = <Value>(isNeeded: boolean, value: (message: AcceptedMessage) => Value) =>
     isNeeded ? messages.map(value) : null;
   return {
-    given: JSON.stringify(given),
+    given: given(messages, source),
     ids: each(true, ({ id }) => id),
     accounts: each(true, ({ account_id }) => account_id),
     channels: each(reserving || limited, ({ channel }) => channel),
@@ -145,9 +146,63 @@ function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions
     only_free: money === 'leave_out',
     rendered,
     limited,
-    settings: limits !== undefined && (reserving || limited) ? JSON.stringify(limits) : null,
-    links: tracking === undefined ? null : JSON.stringify(tracking),
+    settings: limits !== undefined && (reserving || limited) ? jsonOf(limits) : null,
+    links: tracking === undefined ? null : jsonOf(tracking),
   };
+}
+
+type Outcomes = Map<number, WriteOutcome>;
+
+async function callFunction(
+  client: Queryable,
+  messages: readonly AcceptedMessage[],
+  options: WriteOptions,
+): Promise<Outcomes> {
+  const { text, values } = callOf(argumentsOf(messages, options));
+  const { rows } = await client.query<OutcomeRow>({ name: nameOf(text), text, values });
+  return new Map(rows.map((row) => [row.id, outcomeOf(row)]));
+}
+
+/** Whether the shorter statement does all that the messages need. */
+const isUnpriced = (messages: readonly AcceptedMessage[], { money, rendered }: WriteOptions): boolean =>
+  money === 'leave_out' &&
+  !rendered &&
+  !messages.some(({ test, events }) => test || (events ?? null) !== null);
+
+async function writeUnpricedMessages(
+  client: Queryable,
+  messages: readonly AcceptedMessage[],
+  { source, limits, counted = true, tracking }: WriteOptions,
+): Promise<Outcomes> {
+  const { rows } = await client.query<WrittenMessage>({
+    ...writeUnpriced,
+    values: [
+      given(messages, source),
+      limits !== undefined && counted ? jsonOf(limits) : null,
+      tracking === undefined ? null : jsonOf(tracking),
+    ],
+  });
+  return new Map(rows.map((message) => [message.id, { kind: 'written', message, isCharged: false }]));
+}
+
+/**
+ * Decides about messages that were neither written nor refused: an earlier request has taken their key, or they cost
+ * something and were left out.
+ */
+async function addUnwritten(
+  outcomes: Outcomes,
+  client: Queryable,
+  messages: readonly AcceptedMessage[],
+  { money }: WriteOptions,
+): Promise<void> {
+  const unwritten = messages.filter(({ id }) => !outcomes.has(id));
+  // The others may be committed already: a failure here must not fail them.
+  const kept = await findKept(client, unwritten).catch(() => new Map<AcceptedMessage, KeptKey>());
+  for (const message of unwritten) {
+    const found = kept.get(message);
+    const otherwise = { kind: money === 'leave_out' ? 'pays' : 'missing' } as const;
+    outcomes.set(message.id, found ? keptOutcome(found, message.key?.fingerprint) : otherwise);
+  }
 }
 
 /**
@@ -164,14 +219,13 @@ export async function acceptMessages(
   client: Queryable,
   messages: readonly AcceptedMessage[],
   options: WriteOptions,
-): Promise<Map<number, WriteOutcome>> {
-  try {
-    const { text, values } = callOf(argumentsOf(messages, options));
-    const { rows } = await client.query<OutcomeRow>({ name: nameOf(text), text, values });
-    return new Map(rows.map((row) => [row.id, outcomeOf(row)]));
-  } catch (error) {
+): Promise<Outcomes> {
+  const write = isUnpriced(messages, options) ? writeUnpricedMessages : callFunction;
+  const outcomes = await write(client, messages, options).catch((error: unknown) => {
     throw errorOf(error);
-  }
+  });
+  if (outcomes.size < messages.length) await addUnwritten(outcomes, client, messages, options);
+  return outcomes;
 }
 
 /**

@@ -1,8 +1,8 @@
 -- Accepts messages: takes their idempotency keys, reserves what they cost, writes those that may be written with their
--- contents and queue rows, and counts them in the limits. Returns a row for each message with its outcome: written,
--- charged (written, and its price is reserved), replayed, conflict, pays (it costs something, and nothing was to be reserved), no_price, spend_cap_reached,
--- insufficient_funds, or missing (its account or its key is gone). A limit that has too little left raises its SQLSTATE
--- instead, which undoes everything.
+-- contents and queue rows, and counts them in the limits. Returns the messages with their outcomes: written, charged
+-- (written, and its price is reserved), or the reason why it is not: no_price, spend_cap_reached or insufficient_funds.
+-- Messages whose key an earlier request has taken, or which were to be left out, are not returned. A limit that has too
+-- little left raises its SQLSTATE instead, which undoes everything.
 --
 -- sent by: acceptMessages
 -- given: the messages, with the columns of new-message.ts
@@ -40,8 +40,7 @@ create function write_messages(
   only_free boolean default false, rendered boolean default false, limited boolean default false,
   settings jsonb default null, links jsonb default null)
 returns table (
-  id bigint, outcome text, from_address text, reply_to text, tracking jsonb, created_at timestamptz, provider_id bigint,
-  kept json)
+  id bigint, outcome text, from_address text, reply_to text, tracking jsonb, created_at timestamptz, provider_id bigint)
 -- A plan for its values would save nothing: PostgreSQL prefers it because it leaves out parts, but planning costs more
 -- than the parts.
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -139,9 +138,11 @@ begin
   return query
   with accepted as (
     select i.*, a.kind,
-      -- The address in the message, else the default with the account's sender name as a quoted string (RFC 5322).
+      -- <sender>
       coalesce(i.from_address, case when coalesce(a.email_from_name, '') = '' then i.default_from
-        else '"' || replace(replace(a.email_from_name, '\', '\\'), '"', '\"') || '" <' || i.default_from || '>' end) as sender,
+        else '"' || replace(replace(a.email_from_name, '\', '\\'), '"', '\"') || '" <' || i.default_from || '>' end)
+      -- </sender>
+      as sender,
       coalesce(i.reply_to,
         -- <reply_to>
         case i.channel when 'email' then a.email_reply_to end
@@ -187,10 +188,13 @@ begin
     )) with ordinality as i
     join accounts a on a.id = i.account_id
     where i.id <> all (left_out)
-      -- Not by exists, for which PostgreSQL would read all prices.
-      and case when only_free and a.kind = 'customer' and not a.comped and not i.test then (
-        select true from prices p
-        where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0) limit 1) is null else true end
+      and (not only_free or
+        -- <costs_nothing>
+        not (a.kind = 'customer' and not a.comped and not i.test and exists (
+          select from prices p
+          where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0)))
+        -- </costs_nothing>
+      )
   ), stored as (
     insert into messages (
       -- <message_columns>
@@ -238,7 +242,7 @@ begin
     from accepted where status = 'queued'
   )
   select id, case when prices[ordinality] is null then 'written' else 'charged' end, sender, reply_address, tracked, now(),
-    case when status = 'queued' then nullif(route, 0) end, null::json
+    case when status = 'queued' then nullif(route, 0) end
   from accepted;
   get diagnostics count = row_count;
   if count < cardinality(ids) then
@@ -247,17 +251,11 @@ begin
     delete from idempotency_keys k using unnest(ids, brands, endpoints, keys) as i (id, brand_id, endpoint, key)
     where k.brand_id = i.brand_id and k.endpoint = i.endpoint and k.key = i.key and k.resource_id = i.id
       and i.id <> all (written);
-    return query
-      select i.id, case when k.resource_id is null then coalesce(i.refusal,
-          case when a.id is null or i.id = any (left_out) then 'missing' else 'pays' end)
-        when k.fingerprint = decode(i.fingerprint, 'base64') then 'replayed' else 'conflict' end,
-        null, null, null::jsonb, null::timestamptz, null::bigint,
-        case when k.resource_id is not null then json_build_object('id', k.resource_id, 'status', k.status) end
-      from unnest(ids, accounts, refusals, brands, endpoints, keys, fingerprints)
-        as i (id, account_id, refusal, brand_id, endpoint, key, fingerprint)
-      left join accounts a on a.id = i.account_id
-      left join idempotency_keys k on k.brand_id = i.brand_id and k.endpoint = i.endpoint and k.key = i.key
-      where i.id <> all (written);
+    if refusals is not null then
+      return query
+        select i.id, i.refusal, null, null, null::jsonb, null::timestamptz, null::bigint
+        from unnest(ids, refusals) as i (id, refusal) where i.refusal is not null;
+    end if;
   end if;
   if not (rendered or limited or ended is not null) then return; end if;
   if rendered then
@@ -268,25 +266,30 @@ begin
   end if;
   if limited then
     with counted as (
-      select * from unnest(ids, accounts, channels, segments, domains, statuses, tests)
+      select i.*, a.kind
+      from unnest(ids, accounts, channels, segments, domains, statuses, tests)
         as i (id, account_id, channel, segments, domain_id, status, test)
+      join accounts a on a.id = i.account_id
       where written is null or i.id = any (written)
     )
     -- <limits>
     , sandbox_used as (
       insert into sandbox_usage as u (account_id, month, used)
-      select c.account_id, date_trunc('month', now() at time zone 'utc')::date, c.count
-      from (
-        select account_id, count(*) from counted
-        where (not test or status = 'queued') and channel = 'email' and domain_id is null group by 1) c
-      join accounts a on a.id = c.account_id and a.kind = 'customer' order by 1
+      select account_id, date_trunc('month', now() at time zone 'utc')::date, count(*)
+      from counted
+      where (not test or status = 'queued') and channel = 'email' and domain_id is null and kind = 'customer'
+      group by 1 order by 1
       on conflict (account_id, month) do update set used = u.used + excluded.used
       returning case when u.used > (
         select coalesce(a.sandbox_monthly_cap, (settings ->> 'sandbox_monthly_cap')::int)
         from accounts a where a.id = u.account_id)
         then refuse_over_sandbox_cap(u.account_id) end as refused)
-    select (select count(refused) from sandbox_used) into refused;
     -- </limits>
+    select
+      -- <refused>
+      (select count(refused) from sandbox_used)
+      -- </refused>
+    into refused;
   end if;
   if ended is not null then
     with each as (

@@ -141,7 +141,7 @@ export interface CountedMessage {
 }
 
 /**
- * Refuses requests to send. The function that writes a group of messages decides (`reserve`): if one account has too
+ * Refuses requests to send. What writes a group of messages decides (`reserve`): if one account has too
  * many, it writes nothing. Then `left` reads what each account of the group has left, the messages that take more
  * (`takes`) are refused, and the others are written. `takes` and `left` must agree with `reserve`.
  */
@@ -164,10 +164,11 @@ export interface AcceptRule {
   left(setting: Setting): string;
 }
 
-/** Parts of the function that writes messages. It counts them last, because a counter's row stays locked until the commit. */
+/** Parts of what writes messages. It counts them last, because a counter's row stays locked until the commit. */
 export interface AcceptStatement {
   /**
-   * The table of messages that were written: `account_id`, `channel`, `status`, `test`, `segments` and `domain_id`.
+   * The table of messages that were written: `account_id`, `channel`, `status`, `test`, `segments`, `domain_id`, and the
+   * `kind` of their accounts.
    */
   messages: string;
   setting: Setting;

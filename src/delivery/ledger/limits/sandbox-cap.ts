@@ -34,11 +34,10 @@ export const sandboxCap = {
         name: 'sandbox_used',
         sql: `
           insert into sandbox_usage as u (account_id, month, used)
-          select c.account_id, ${SANDBOX_MONTH}, c.count
-          from (
-            select account_id, count(*) from ${messages}
-            where (not test or status = 'queued') and channel = 'email' and domain_id is null group by 1) c
-          join accounts a on a.id = c.account_id and a.kind = 'customer' order by 1
+          select account_id, ${SANDBOX_MONTH}, count(*)
+          from ${messages}
+          where (not test or status = 'queued') and channel = 'email' and domain_id is null and kind = 'customer'
+          group by 1 order by 1
           on conflict (account_id, month) do update set used = u.used + excluded.used
           returning case when u.used > (
               select coalesce(a.sandbox_monthly_cap, ${setting('sandbox_monthly_cap')})

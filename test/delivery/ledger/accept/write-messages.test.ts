@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { NewMessage } from '../../../../src/delivery/ledger/accept/new-message.ts';
-import { writeFunction } from '../../../../src/delivery/ledger/accept/write-function.ts';
+import { writeFunction, writeUnpriced } from '../../../../src/delivery/ledger/accept/write-sql.ts';
 import {
   acceptMessages,
   type AcceptedMessage,
@@ -208,10 +208,11 @@ describe('the outcome of each message', () => {
       keyed({ ...costly, account_id: payer.accountId, brand_id: payer.brandId }, 'costly'),
       { ...gone, account_id: 999_999_999 },
     ];
-    expect(await outcomesOf(messages, { money: 'leave_out' })).toEqual(['written', 'pays', 'missing']);
+    expect(await outcomesOf(messages, { money: 'leave_out' })).toEqual(['written', 'pays', 'pays']);
     expect(await select('select key from idempotency_keys')).not.toContainEqual({ key: 'costly' });
-    expect(await outcomesOf(messages.slice(1, 2), { money: 'reserve', limits: TEST_LIMITS })).toEqual([
+    expect(await outcomesOf(messages.slice(1), { money: 'reserve', limits: TEST_LIMITS })).toEqual([
       'insufficient_funds',
+      'missing',
     ]);
   });
 
@@ -257,4 +258,30 @@ it('counts in the limits of another table', async () => {
     { account_id: account.accountId, channel: 'email', domain_id: 5 },
   ]);
   await pool.query(`drop function ${name}`);
+});
+
+it('counts messages without a price in the limits of another table', async () => {
+  await pool.query('create table counted (account_id bigint, channel text, kind text)');
+  const rule: AcceptRule = {
+    code: 'rate_limited',
+    message: 'too many on one day',
+    sqlstate: 'CL009',
+    reserve: ({ messages }) => [
+      {
+        name: 'noted',
+        sql: `insert into counted select account_id, channel, kind from ${messages} returning null as refused`,
+      },
+    ],
+    refusals: 'noted',
+    takes: () => 1,
+    left: () => 'null',
+  };
+  const statement = writeUnpriced.filled([rule]);
+  const messages = (await newEmails(2)).map((message) => ({ ...message, ...source }));
+  await pool.query({ ...statement, values: [JSON.stringify([messages[0]]), null, null] });
+  expect(await select('select * from counted')).toEqual([]);
+  await pool.query({ ...statement, values: [JSON.stringify([messages[1]]), '{}', null] });
+  expect(await select('select * from counted')).toEqual([
+    { account_id: account.accountId, channel: 'email', kind: 'customer' },
+  ]);
 });

@@ -89,7 +89,7 @@ async function outcomes(given: Submission[], by = accept): Promise<string[]> {
 }
 
 /** How often messages were written. */
-const writes = () => statements.filter((name) => name.startsWith('write_messages')).length;
+const writes = () => statements.filter((name) => /^write_(unpriced_)?messages/.test(name)).length;
 
 /** Inserts the account's month, which its first message otherwise does. */
 async function beginMonth({ accountId }: QueuedAccount): Promise<void> {
