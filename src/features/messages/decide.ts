@@ -128,7 +128,8 @@ async function preferLimits(outcomes: Outcomes, { admission }: DecideDeps): Prom
 function learn(outcomes: Outcomes, { admission, payers, known }: DecideDeps): void {
   for (const [{ draft }, outcome] of outcomes) {
     if (outcome.kind === 'pays') payers.add(draft);
-    if (outcome.kind === 'refused') known.add(draft, outcome.error);
+    // The refusal of a limit does not concern all messages of the account.
+    if (outcome.kind === 'refused' && !isLimitRefusal(outcome.error)) known.add(draft, outcome.error);
     // A text may cost nothing because its country's price is 0. Its account still pays for others.
     if (outcome.kind === 'written' && !outcome.isCharged && isPaidByMessage(draft.channel))
       payers.forget(draft);
@@ -206,8 +207,8 @@ export async function decide(rows: readonly Row[], deps: DecideDeps): Promise<Ou
     if (fitting.length === 0) continue;
     try {
       const decided = await write(fitting, deps);
-      learn(decided, deps);
       await preferLimits(decided, deps);
+      learn(decided, deps);
       for (const [row, outcome] of decided) outcomes.set(row, outcome);
     } catch (error) {
       // Those that were set aside may fit now: what the others would have taken is free again.
