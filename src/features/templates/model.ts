@@ -1,14 +1,11 @@
 import { fn, type ModelObject, raw } from 'objection';
 import type { Design } from '../../delivery/content/templates/design.ts';
-import { VERSION_COLUMNS, type VersionRow } from '../../delivery/content/templates/versions.ts';
 import type { Channel } from '../../delivery/terms/message.ts';
 import { requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
-import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { changedValues, RAISE_REVISION, raisedRevision } from '../../platform/db/revisions.ts';
 import { TEMPLATES_BOUND } from './bound.ts';
-import type { ListTemplatesQuery } from './schema.ts';
 
 export class TemplateModel extends TenantModel {
   static override readonly tableName = 'templates';
@@ -265,140 +262,4 @@ export async function findListedTemplates(
     [accountId, brandId, ids],
   );
   return rows;
-}
-
-function filtersSql(query: ListTemplatesQuery, values: unknown[]): string {
-  const equal = (column: string, value: unknown) => {
-    if (value === undefined) return [];
-    values.push(value);
-    return [`${column} = $${values.length}`];
-  };
-  const owned = query.owner === 'all' || query.campaign_id !== undefined || query.flow_id !== undefined;
-  const conditions = [
-    ...(owned ? [] : ['t.campaign_id is null and t.flow_id is null']),
-    ...equal('t.name', query.name),
-    ...equal('t.channel', query.channel),
-    ...equal('t.campaign_id', query.campaign_id),
-    ...equal('t.flow_id', query.flow_id),
-  ];
-  for (const [operator, time] of [
-    ['>', query.created_after],
-    ['<', query.created_before],
-  ] as const) {
-    if (time === undefined) continue;
-    values.push(time);
-    conditions.push(`t.created_at ${operator} $${values.length}`);
-  }
-  return conditions.map((condition) => ` and ${condition}`).join('');
-}
-
-/** Finds the ids and sizes of the templates of a page, newest first. */
-export async function findTemplates(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  query: ListTemplatesQuery,
-  page: Page,
-): Promise<{ items: SizedItem[]; count: RowCount }> {
-  const values: unknown[] = [accountId, brandId];
-  const source = `templates t where t.account_id = $1 and t.brand_id = $2 and t.removed_at is null${filtersSql(query, values)}`;
-  const below = page.after === null ? '' : `and t.id < ${page.after}`;
-  const [{ rows: items }, count] = await Promise.all([
-    db.query<SizedItem>(
-      `select t.id, ${listedBytesSql(query.summary ? 0 : 1)} as bytes from ${source} ${below}
-       order by t.id desc limit ${page.limit} offset ${page.offset}`,
-      values,
-    ),
-    countRows(db, source, values),
-  ]);
-  return { items, count };
-}
-
-/**
- * Finds the version of a content. The caller is going to name it, so it is no longer marked for removal.
- * @returns null if there is no version of this content yet
- */
-export async function findVersionOf(
-  db: Queryable,
-  templateId: number,
-  contentHash: Buffer,
-): Promise<VersionRow | null> {
-  const { rows } = await db.query<VersionRow & { unnamed: boolean }>({
-    name: 'version_of_content',
-    text: `select ${VERSION_COLUMNS}, unnamed_at is not null as unnamed from template_versions
-      where template_id = $1 and content_hash = $2`,
-    values: [templateId, contentHash],
-  });
-  const [found] = rows;
-  if (!found) return null;
-  const { unnamed, ...version } = found;
-  if (!unnamed) return version;
-  const { rowCount } = await db.query('update template_versions set unnamed_at = null where id = $1', [
-    version.id,
-  ]);
-  return rowCount === 1 ? version : null;
-}
-
-/** Inserts a version, unless another process has just inserted it. @returns the stored version */
-export async function keepVersion(
-  db: Queryable,
-  version: Omit<VersionRow, 'id'>,
-  contentHash: Buffer,
-): Promise<VersionRow> {
-  const { rows } = await db.query<VersionRow>(
-    `insert into template_versions (template_id, account_id, brand_id, channel, content_hash, subject, preheader, html,
-       text, paths, segments, from_name, from_email, reply_to)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-     on conflict (template_id, content_hash) do nothing returning ${VERSION_COLUMNS}`,
-    [
-      version.template_id,
-      version.account_id,
-      version.brand_id,
-      version.channel,
-      contentHash,
-      version.subject,
-      version.preheader,
-      version.html,
-      version.text,
-      version.paths,
-      version.segments,
-      version.from_name,
-      version.from_email,
-      version.reply_to,
-    ],
-  );
-  return rows[0] ?? ((await findVersionOf(db, version.template_id, contentHash)) as VersionRow);
-}
-
-const VERSION_LIST_COLUMNS = [
-  'id',
-  'template_id',
-  'channel',
-  'subject',
-  'preheader',
-  'segments',
-  'from_name',
-  'from_email',
-  'reply_to',
-  'created_at',
-] as const;
-/** A version in a list. */
-export type ListedVersion = Pick<VersionRow & { created_at: Date }, (typeof VERSION_LIST_COLUMNS)[number]>;
-
-/** Finds versions, newest first, without HTML and text: 200 of them may have hundreds of megabytes. */
-export async function findVersions(
-  db: Queryable,
-  templateId: number,
-  page: Page,
-): Promise<{ rows: ListedVersion[]; count: RowCount }> {
-  const below = page.after === null ? '' : `and v.id < ${page.after}`;
-  const source = 'template_versions v where v.template_id = $1';
-  const [{ rows }, count] = await Promise.all([
-    db.query<ListedVersion>(
-      `select ${VERSION_LIST_COLUMNS.join(', ')} from ${source} ${below}
-       order by v.id desc limit ${page.limit} offset ${page.offset}`,
-      [templateId],
-    ),
-    countRows(db, source, [templateId]),
-  ]);
-  return { rows, count };
 }

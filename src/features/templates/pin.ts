@@ -12,7 +12,8 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { BrandOf } from './brand-parts.ts';
-import { findTemplate, findVersionOf, keepCompiled, keepVersion, type TemplateRow } from './model.ts';
+import { findTemplate, keepCompiled, type TemplateRow } from './model.ts';
+import { findVersionOf, keepVersion } from './template-versions.ts';
 import { withSamples } from './samples.ts';
 
 /** Raise this when the same content compiles to a different result, so that new versions are made. */

@@ -1,4 +1,5 @@
-import type { ListedTemplateRow, ListedVersion, TemplateRow } from './model.ts';
+import type { ListedTemplateRow, TemplateRow } from './model.ts';
+import type { ListedVersion } from './template-versions.ts';
 import type { Template, TemplateSummary, TemplateVersion } from './schema.ts';
 
 /** Presents a template in a list. */

@@ -14,7 +14,6 @@ import { type CompiledContents, createCompiledContents } from './compiled.ts';
 import {
   findListedTemplates,
   findTemplate,
-  findVersions,
   hideTemplate,
   insertTemplate,
   lockCampaignStatus,
@@ -25,6 +24,7 @@ import {
   type TemplateValues,
   updateTemplate,
 } from './model.ts';
+import { findVersions } from './template-versions.ts';
 import { sourceOf, type TemplateDeps } from './pin.ts';
 import { asWarnings, withoutErrors } from './send-checks.ts';
 import { presentSummary, presentTemplate, presentVersion } from './presenter.ts';
@@ -48,10 +48,10 @@ export {
   findListedTemplates,
   findStepTemplateId,
   findTemplateRows,
-  findTemplates,
   listedBytesSql,
   type ListedTemplateRow,
 } from './model.ts';
+export { findTemplates } from './template-list.ts';
 export { DEAD_LINKS } from './values.ts';
 export { renderUnsaved } from './unsaved.ts';
 export { pageOf } from './preview.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
-import { findVersionOf } from '../../../src/features/templates/model.ts';
+import { findVersionOf } from '../../../src/features/templates/template-versions.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import type { HousekeepingDependencies } from '../../../src/platform/housekeeping/task.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
