@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import type { CampaignOptions } from '../../src/features/campaigns/options.ts';
 import { filterSetsOf, pinAudience } from '../../src/features/campaigns/audience.ts';
-import type { NamedAudience } from '../../src/features/campaigns/model.ts';
+import type { NamedAudience } from '../../src/features/campaigns/pinned-audience.ts';
 import type { Evaluations } from '../../src/features/campaigns/run/evaluations.ts';
 import { closeFilters } from '../../src/features/segments/index.ts';
 import type { QueuedAccount } from './queued.ts';

@@ -13,7 +13,8 @@ import {
   readsEvents,
   referenceProblems,
 } from '../segments/index.ts';
-import { type CampaignRow, isPinned, type NamedAudience, type PinnedAudience } from './model.ts';
+import type { CampaignRow } from './model.ts';
+import { isPinned, type NamedAudience, type PinnedAudience } from './pinned-audience.ts';
 
 /** SQL: a condition over the contacts `c`, which follows `where c.brand_id = …`. */
 export interface AudienceCondition {

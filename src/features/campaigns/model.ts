@@ -2,11 +2,10 @@ import { fn, type ModelObject, raw } from 'objection';
 import type { Channel } from '../../delivery/terms/message.ts';
 import { type AccountBound, requireWithinBound } from '../../platform/db/account-bound.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
-import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { changedValues, raisedRevision } from '../../platform/db/revisions.ts';
-import type { ClosedSegments } from '../segments/index.ts';
 import type { CampaignOptions } from './options.ts';
+import type { NamedAudience, PinnedAudience } from './pinned-audience.ts';
 
 export const campaignStatuses = ['draft', 'active', 'paused', 'completed'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
@@ -47,50 +46,6 @@ export interface CampaignStop {
   threshold: number | null;
   /** ISO 8601. */
   at: string;
-}
-
-/**
- * What the trigger of a campaign named when the campaign was sent. Contacts in both the list and the segment get it.
- * Campaigns sent before pins had a version have only this.
- */
-export interface NamedAudience {
-  listId: number | null;
-  segmentId: number | null;
-  /** The filters of the segment; null without one. */
-  filters: unknown[] | null;
-  /** The filters of the trigger itself; absent without them. */
-  ownFilters?: unknown[];
-  excludeListIds: number[];
-  excludeSegmentIds: number[];
-  /** The filters of each excluded segment. */
-  excludeFilters: unknown[][];
-}
-
-/**
- * The forms of pinned audiences that this version reads. Processes that read only 2 leave the others to newer ones; 3 has
- * filters of the trigger, or filters that name a campaign.
- */
-const PIN_VERSIONS = [2, 3] as const;
-
-/** The audience of a campaign: everything that its pages and its evaluation read, except event names and members. */
-export interface PinnedAudience extends NamedAudience {
-  version: (typeof PIN_VERSIONS)[number];
-  /** The filters of the segments that the filters name, at any depth. */
-  segments: ClosedSegments;
-  /** All lists and segments that it names, at any depth. They cannot be deleted until the snapshot is complete. */
-  listIds: number[];
-  segmentIds: number[];
-  /** Whether its conditions depend on events, opens or clicks, so that they are evaluated once for all contacts. */
-  evaluated: boolean;
-}
-
-/** Whether an audience was pinned in the current form. */
-export function isPinned(audience: NamedAudience | null): audience is PinnedAudience {
-  return (
-    audience !== null &&
-    'version' in audience &&
-    PIN_VERSIONS.includes(audience.version as PinnedAudience['version'])
-  );
 }
 
 export class CampaignModel extends TenantModel {
@@ -341,63 +296,4 @@ export async function hideCampaign(trx: Queryable, id: number): Promise<void> {
      update campaigns set removed_at = now() where id = $1`,
     [id],
   );
-}
-
-export interface CampaignFilters {
-  status?: CampaignStatus | undefined;
-  channel?: Channel | undefined;
-  name?: string | undefined;
-  created_after?: string | undefined;
-  created_before?: string | undefined;
-}
-
-/** A campaign of a list before it is read. `bytes` is the approximate size of its own fields, without its contents. */
-export type UnreadCampaign = SizedItem &
-  Pick<CampaignRow, 'account_id' | 'brand_id' | 'options' | 'template_id' | 'variant_template_ids'>;
-
-/** Finds the campaigns of a page, newest first, with the columns that decide about their sizes. */
-export async function findCampaigns(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  filters: CampaignFilters,
-  page: Page,
-): Promise<{ rows: UnreadCampaign[]; count: RowCount }> {
-  const values: unknown[] = [accountId, brandId];
-  const given = [
-    ['status =', filters.status],
-    ['channel =', filters.channel],
-    ['name =', filters.name],
-    ['created_at >', filters.created_after],
-    ['created_at <', filters.created_before],
-  ] as const;
-  const conditions = given.flatMap(([test, value]) =>
-    value === undefined ? [] : [`and c.${test} $${values.push(value)}`],
-  );
-  const source = `campaigns c where c.account_id = $1 and c.brand_id = $2 and c.removed_at is null ${conditions.join(' ')}`;
-  const below = page.after === null ? '' : `and c.id < ${page.after}`;
-  const [{ rows }, count] = await Promise.all([
-    db.query<UnreadCampaign>(
-      `select c.id, c.account_id, c.brand_id, c.options, c.template_id, c.variant_template_ids,
-         octet_length(c.data::text) + octet_length(c.options::text) + octet_length(c.trigger_data::text) + 2000 as bytes
-       from ${source} ${below}
-       order by c.id desc limit ${page.limit} offset ${page.offset}`,
-      values,
-    ),
-    countRows(db, source, values),
-  ]);
-  return { rows, count };
-}
-
-/** Reads the campaigns of a page, newest first, including those deleted in the meantime. */
-export async function readCampaigns(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  ids: readonly number[],
-): Promise<CampaignRow[]> {
-  const { rows } = await db.query<CampaignRow>(
-    `select ${CAMPAIGN_COLUMNS} from campaigns c
-     where c.account_id = $1 and c.brand_id = $2 and c.id = any($3) order by c.id desc`,
-    [accountId, brandId, ids],
-  );
-  return rows;
 }

@@ -3,7 +3,8 @@
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { isSameAudience } from './audience.ts';
-import type { CampaignRow, PinnedAudience } from './model.ts';
+import type { CampaignRow } from './model.ts';
+import type { PinnedAudience } from './pinned-audience.ts';
 import { type At, campaignTransitions, expected } from './transitions.ts';
 
 /** Everything about a campaign that its send pins. */

@@ -1,6 +1,6 @@
 // The campaign list takes a fixed number of database queries, and is read in slices of known size.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { readCampaigns } from '../../../src/features/campaigns/model.ts';
+import { readCampaigns } from '../../../src/features/campaigns/campaign-list.ts';
 import { presentCampaign } from '../../../src/features/campaigns/presenter.ts';
 import { findListed, presentPage } from '../../../src/features/campaigns/service.ts';
 import { pageOf } from '../../../src/platform/db/paging.ts';

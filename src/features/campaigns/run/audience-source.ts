@@ -1,6 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { compileAudience, includedSets } from '../audience.ts';
-import type { CampaignRow, PinnedAudience } from '../model.ts';
+import type { CampaignRow } from '../model.ts';
+import type { PinnedAudience } from '../pinned-audience.ts';
 
 /** A campaign with its audience in the current form. */
 export type PinnedRow = CampaignRow & { audience: PinnedAudience };

@@ -3,14 +3,8 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { closeFilters, type NamedByFilters } from '../../segments/index.ts';
 import { filterSetsOf, pinAudience } from '../audience.ts';
-import {
-  type CampaignRow,
-  type CampaignStop,
-  isPinned,
-  lockCampaignRow,
-  type NamedAudience,
-  storeAudience,
-} from '../model.ts';
+import { type CampaignRow, type CampaignStop, lockCampaignRow, storeAudience } from '../model.ts';
+import { isPinned, type NamedAudience } from '../pinned-audience.ts';
 import { lockCampaign, pauseCampaign } from '../transitions.ts';
 import { missingLists } from './audience-source.ts';
 
