@@ -1,7 +1,8 @@
 /** Makes the conditions that compare with a value of a flow run, once the value is known. */
 import { numberOf, timeOf } from './json-values.ts';
 import { columnKinds, type Condition, type NameKind, type Predicate, type Test } from './language.ts';
-import { conditionOf, testsOf } from './parse.ts';
+import { conditionOf } from './parse.ts';
+import { testsOf } from './value-tests.ts';
 import { MAX_ITEMS } from './values.ts';
 
 /** Clients write an id as a number in one event, and as a text in another. */

@@ -1,55 +1,35 @@
 import { z } from 'zod';
 import { issueMessage } from '../../errors.ts';
-import { nearestName } from '../../platform/input/nearest-name.ts';
 import {
-  type ColumnName,
-  columnKinds,
   type Condition,
   type EngagementName,
-  engagementKinds,
   type FlowNames,
   MAX_DEPTH,
   MAX_FILTERS,
   type NameKind,
   type Operand,
-  type Order,
   type Predicate,
   predicates,
   predicatesOf,
   type RunOperand,
-  statuses,
   type Test,
 } from './language.ts';
-import { addressTests, isAddress } from './addresses.ts';
-import { containsJsonTests, equalJsonTests } from './json-tests.ts';
-import { keysOfName } from './name-path.ts';
-import { checkCompared, flowRoots, namesRunValue } from './run-values.ts';
-import { checkStep, idOf, namesStep, STEP_NAME } from './step-names.ts';
+import { checkCompared, namesRunValue } from './run-values.ts';
+import { checkStep, idOf, namesStep } from './step-names.ts';
 import {
   MAX_ITEMS,
   type Path,
-  readBoolean,
   readCampaignEngagement,
-  readComparison,
   readHowOften,
   readId,
   readMany,
-  readNothing,
-  readNumber,
-  readOneOf,
-  readOrdered,
-  readPart,
-  readPeriod,
   readStepEngagement,
-  readText,
-  readTime,
-  type ReadValue,
   type Report,
 } from './values.ts';
+import { testsOf } from './value-tests.ts';
+import { kindOf, operandOf, unknownName } from './named-operands.ts';
 
 const MAX_NAME = 300;
-/** Maximum number of keys in the path of `data.<path>`. */
-const MAX_PATH_NAMES = 10;
 const EVENT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** One filter as clients write it. The type of its value depends on the name and the predicate. */
@@ -67,160 +47,6 @@ export interface Problem {
   /** Path from the array of filters: `[2, 'value', 0]`. */
   path: Path;
   message: string;
-}
-
-const plainNames = [
-  ...Object.keys(columnKinds),
-  'list',
-  'segment',
-  ...Object.keys(engagementKinds),
-  'any',
-  'all',
-];
-
-function kindOf(name: string, flow: FlowNames | null): NameKind | null {
-  if (Object.hasOwn(columnKinds, name)) return columnKinds[name as ColumnName];
-  if (Object.hasOwn(engagementKinds, name)) return 'engagement';
-  if (name === 'list' || name === 'segment' || name === 'any' || name === 'all') return name;
-  if (name.startsWith('event.')) return 'event';
-  const [root = '', ...others] = keysOfName(name) ?? [];
-  const isRoot = root === 'data' || (flow !== null && flowRoots.includes(root));
-  return isRoot && others.length > 0 ? 'json' : null;
-}
-
-const suggestion = (near: string | null) => (near ? `; did you mean ${near}?` : '');
-
-function unknownName(name: string): string {
-  return `is not a known name${suggestion(nearestName(name, plainNames))}`;
-}
-
-/** @returns undefined after a report */
-function pathOf(names: string[] | null, example: string, path: Path, report: Report): string[] | undefined {
-  const [root] = example.split('.');
-  if (!names || names.length === 0 || names.includes(''))
-    return void report(path, `must name a key of ${root}, such as ${example}`);
-  if (names.length > MAX_PATH_NAMES) return void report(path, `must have at most ${MAX_PATH_NAMES} keys`);
-  return names;
-}
-
-/** @returns undefined after a report */
-function stepOperand(name: string, flow: FlowNames, path: Path, report: Report): Operand | undefined {
-  const [, , id, ref, rest] = STEP_NAME.exec(name) ?? [];
-  if (rest === undefined)
-    return void report(path, 'must name a webhook step and a key of its answer, such as step.3.status');
-  const step = ref ?? Number(id);
-  if (!checkStep(flow, step, ['webhook'], path, report)) return undefined;
-  const names = pathOf(keysOfName(rest), 'step.3.status', path, report);
-  return names && { of: { step: idOf(step) }, path: names };
-}
-
-/** @returns undefined after a report */
-function operandOf(name: string, flow: FlowNames | null, path: Path, report: Report): Operand | undefined {
-  if (Object.hasOwn(columnKinds, name)) return { column: name as ColumnName };
-  const [first, ...others] = keysOfName(name) ?? [];
-  if (first === 'data') {
-    const names = pathOf(others, 'data.plan', path, report);
-    return names && { path: names };
-  }
-  if (!flow) throw new Error(`a filter has no value by the name ${name}`);
-  if (first === 'step') return stepOperand(name, flow, path, report);
-  if (first === 'received' && !flow.received)
-    return void report(path, 'can be used only in the filters of a wait_for_event step');
-  const names = pathOf(others, `${first}.plan`, path, report);
-  return names && { of: first as 'trigger' | 'received', path: names };
-}
-
-interface Reading {
-  kind: NameKind;
-  column: ColumnName | null;
-  predicate: Predicate;
-  value: unknown;
-  path: Path;
-  report: Report;
-  strict: boolean;
-}
-
-function equalityTests({ kind, column, predicate, value, path, report }: Reading): Test[] | undefined {
-  const isArray = predicate === 'in' || predicate === 'not_in';
-  const many = <T>(read: ReadValue<T>) => readMany(isArray, read)(value, path, report);
-  switch (kind) {
-    case 'id': {
-      const values = many(readId);
-      return values && [{ type: 'number', match: 'equal', values }];
-    }
-    case 'boolean': {
-      const values = many(readBoolean);
-      return values?.map((one) => ({ type: 'boolean', value: one }));
-    }
-    case 'json':
-      return equalJsonTests(isArray, value, path, report);
-    default: {
-      const known = column && statuses[column];
-      const values = many(known ? readOneOf(known) : readText);
-      return values && [{ type: 'text', match: 'equal', values }];
-    }
-  }
-}
-
-function comparisonTest(order: Order | 'between', { kind, value, path, report }: Reading): Test | undefined {
-  if (kind === 'id') {
-    const comparison = readComparison(order, readNumber)(value, path, report);
-    return comparison && { type: 'number', match: 'compare', comparison };
-  }
-  const read: ReadValue<number | Date> = kind === 'time' ? readTime : readOrdered;
-  const comparison = readComparison(order, read)(value, path, report);
-  if (!comparison) return undefined;
-  const sample = comparison.order === 'between' ? comparison.low : comparison.value;
-  // The readers ensure that both bounds have the same type.
-  return typeof sample === 'number'
-    ? ({ type: 'number', match: 'compare', comparison } as Test)
-    : ({ type: 'time', match: 'compare', comparison } as Test);
-}
-
-const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 'ends' } as const;
-
-/** @returns tests, of which at least one must pass; undefined after a report */
-export function testsOf(reading: Reading): Test[] | undefined {
-  const { column, predicate, value, path, report } = reading;
-  const ofAddress = isAddress(column) ? addressTests({ ...reading, column }) : null;
-  if (ofAddress !== null) return ofAddress;
-  switch (predicate) {
-    case 'eq':
-    case 'not_eq':
-    case 'in':
-    case 'not_in':
-      return equalityTests(reading);
-    case 'cont':
-    case 'not_cont':
-    case 'start':
-    case 'end': {
-      const isJson = reading.kind === 'json';
-      if (isJson && matches[predicate] === 'contains') return containsJsonTests(value, path, report);
-      const part = readPart(value, path, report);
-      return part === undefined ? undefined : [{ type: 'text', match: matches[predicate], value: part }];
-    }
-    case 'gt':
-    case 'gteq':
-    case 'lt':
-    case 'lteq':
-    case 'between': {
-      const test = comparisonTest(predicate, reading);
-      return test && [test];
-    }
-    case 'within_last':
-    case 'older_than': {
-      const period = readPeriod(value, path, report);
-      return period && [{ type: 'time', match: predicate, period }];
-    }
-    case 'true':
-    case 'false':
-      return readNothing(value, path, report) && [{ type: 'boolean', value: predicate === 'true' }];
-    case 'present':
-    case 'blank':
-      return readNothing(value, path, report) && [{ type: 'present' }];
-    default:
-      return undefined;
-  }
 }
 
 const negative: readonly Predicate[] = ['not_eq', 'not_in', 'not_cont', 'blank', 'did_not'];
