@@ -13,18 +13,15 @@ import {
   cancelImport,
   clearExamplesOf,
   countUnfinished,
-  deleteErrorsOf,
-  type FailedRecord,
-  failedRecords,
   findImport,
   findImports,
-  firstErrors,
-  firstWarnings,
   insertImport,
   type ImportRecord,
   type ListedImport,
   storedBytes,
 } from './model.ts';
+import { firstErrors } from './error-rows.ts';
+import { deleteErrorsOf, type FailedRecord, failedRecords, firstWarnings } from './error-rows.ts';
 import { wakeWaiting } from './running-slots.ts';
 import { leftOutOf, presentImport } from './presenter.ts';
 import { type CreateImportBody, ERROR_DAYS, type Import, type ListImportsQuery } from './schema.ts';

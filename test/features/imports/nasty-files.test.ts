@@ -1,6 +1,6 @@
 // An import of a malformed file keeps the rows that it can read, and reports the others.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { failedRecords } from '../../../src/features/imports/model.ts';
+import { failedRecords } from '../../../src/features/imports/error-rows.ts';
 import { chunkRows } from '../../../src/features/imports/read-chunks.ts';
 import { advanceImport } from '../../../src/features/imports/run.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
