@@ -12,7 +12,7 @@ import { addToLists } from '../lists/service.ts';
 import { findRow, LIST_FILL_COLUMNS, type ListFillRow, putLast, savePage } from './list-fill-model.ts';
 import type { CampaignRow } from './model.ts';
 import { type RecipientFilters, scanRecipients } from './recipients.ts';
-import type { ListFill } from './schema.ts';
+import type { ListFill } from './recipients-schema.ts';
 
 function presentListFill(row: ListFillRow): ListFill {
   return {

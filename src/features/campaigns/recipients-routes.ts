@@ -11,16 +11,15 @@ import { findListFill, findListFills, startListFill } from './list-fills.ts';
 import type { CampaignRow } from './model.ts';
 import { listRecipients, recipientsCsv } from './recipients.ts';
 import { reportCampaign, reportSchema } from './report.ts';
+import { campaignParams, resentSchema } from './schema.ts';
 import {
-  campaignParams,
   fillSchema,
   listFillsQuery,
   listRecipientsQuery,
   recipientSchema,
-  resentSchema,
   type ToListBody,
   toListBody,
-} from './schema.ts';
+} from './recipients-schema.ts';
 import { requireCampaign, resendUnknown } from './service.ts';
 
 export interface RecipientRouteDeps {

@@ -8,7 +8,7 @@ import { csvRecord } from '../../platform/csv/writer.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { CampaignRow } from './model.ts';
-import type { Recipient, RecipientState } from './schema.ts';
+import type { Recipient, RecipientState } from './recipients-schema.ts';
 
 export interface RecipientFilters {
   state?: RecipientState | undefined;

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { channels, messageStatuses } from '../../delivery/terms/message.ts';
+import { channels } from '../../delivery/terms/message.ts';
 import { issueMessage } from '../../errors.ts';
-import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { flagFilter, idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
+import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 import { revisionField } from '../../platform/db/revisions.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
 import { segmentFilters } from '../segments/schema.ts';
@@ -24,9 +23,9 @@ const MAX_EXCLUDED = 100;
 /** Maximum size of an object that the client stores, as JSON, in bytes. */
 const MAX_DATA_BYTES = 16 * 1024;
 
-const when = z.iso.datetime();
+export const when = z.iso.datetime();
 const jsonObject = z.record(z.string(), z.unknown());
-const id = z.int().min(1).max(MAX_ID);
+export const id = z.int().min(1).max(MAX_ID);
 
 /** Why no messages of an active campaign are being sent now. */
 export const waitingReasons = [
@@ -47,7 +46,7 @@ export const waitingReasons = [
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
-const count = z.int().min(0);
+export const count = z.int().min(0);
 
 export const progressSchema = z
   .object({
@@ -213,7 +212,7 @@ export const triggerAttributes = z
   .meta({ id: 'TriggerAttributes', description: 'The audience of a campaign.' });
 export type TriggerAttributes = z.output<typeof triggerAttributes>;
 
-const name = oneLine(MAX_NAME).min(1);
+export const name = oneLine(MAX_NAME).min(1);
 
 const changeable = {
   scheduled_at: filterTime.nullish().meta({
@@ -319,80 +318,3 @@ export type ListCampaignsQuery = z.output<typeof listCampaignsQuery>;
 export const resentSchema = z.object({
   requeued_count: count.meta({ description: 'The number of recipients that are sent to again.' }),
 });
-
-export const recipientStates = ['sent', 'failed', 'skipped', 'unknown', 'canceled', 'remaining'] as const;
-export type RecipientState = (typeof recipientStates)[number];
-
-const failureCode = z.string().regex(/^[a-z_]{1,40}$/, 'must be a code such as unsubscribed');
-
-const recipientFilters = {
-  state: z
-    .enum(recipientStates)
-    .optional()
-    .meta({ description: 'The state, as in the counts of `data.progress`.' }),
-  reason: failureCode.optional().meta({
-    description: 'The code in `failure`, such as `unsubscribed` for a skipped recipient.',
-  }),
-};
-
-export const listRecipientsQuery = z.strictObject({
-  ...pageQuery,
-  ...recipientFilters,
-  status: z.enum(messageStatuses).optional().meta({ description: 'The status of the message.' }),
-  opened: flagFilter,
-  clicked: flagFilter,
-  format: z
-    .enum(['json', 'csv'])
-    .optional()
-    .meta({ description: '`csv` returns all matching recipients as a file, like `Accept: text/csv`.' }),
-});
-
-export const recipientSchema = z
-  .object({
-    id: z.int().meta({ description: 'The id of the message.' }),
-    contact_id: z.int().nullable(),
-    to: z.string().nullable().meta({ description: 'Null if the contact has been deleted.' }),
-    state: z.enum(recipientStates),
-    status: z.enum(messageStatuses),
-    variant: z.int().nullable().meta({ description: 'The variant of an A/B test, counted from 0.' }),
-    failure: z.object({ code: z.string(), message: byStrangers(z.string()) }).nullable(),
-    bounce: z
-      .object({ type: z.string(), subtype: z.string(), diagnostic: byStrangers(z.string()) })
-      .nullable(),
-    sent_at: when.nullable(),
-    delivered_at: when.nullable(),
-    opened_at: when.nullable(),
-    clicked_at: when.nullable(),
-    created_at: when,
-  })
-  .meta({ id: 'CampaignRecipient' });
-export type Recipient = z.input<typeof recipientSchema>;
-
-export const toListBody = z.strictObject({
-  list_id: id.optional().meta({ description: 'An existing list of the brand.' }),
-  name: name.optional().meta({
-    description:
-      'The name of a new list, instead of `list_id`. Its contacts do not see it on their preference page.',
-  }),
-  ...recipientFilters,
-  opened: z.boolean().optional(),
-  clicked: z.boolean().optional(),
-  not_opened: z.boolean().optional().meta({ description: '`true` is the same as `opened: false`.' }),
-});
-export type ToListBody = z.output<typeof toListBody>;
-
-export const fillSchema = z
-  .object({
-    id: z.int(),
-    campaign_id: z.int(),
-    list_id: z.int(),
-    status: z.enum(['running', 'completed']),
-    looked_at_count: count.meta({ description: 'Recipients examined so far.' }),
-    added_count: count.meta({ description: 'Contacts added to the list so far.' }),
-    created_at: when,
-    finished_at: when.nullable(),
-  })
-  .meta({ id: 'CampaignListFill' });
-export type ListFill = z.input<typeof fillSchema>;
-
-export const listFillsQuery = z.strictObject(pageQuery);
