@@ -4,6 +4,7 @@ import { basename, join, relative } from 'node:path';
 import { SqlFunction, SqlStatement } from '../../src/platform/db/sql/define.ts';
 import { PARTITIONS, readHeader } from '../../src/platform/db/sql/header.ts';
 import { createdFunction, sqlPaths } from '../../src/platform/db/sql/names.ts';
+import { partNames } from '../../src/platform/db/sql/parts.ts';
 import { fillRegions, regionNames } from '../../src/platform/db/sql/regions.ts';
 import { layOut } from './lay-out.ts';
 import { root } from './statement-files.ts';
@@ -63,6 +64,9 @@ function parametersOf(source: string): string[] {
 const numbersOf = (source: string): string[] =>
   [...new Set([...source.replaceAll(/--[^\n]*/g, '').matchAll(/[$]\d+/g)].map(([number]) => number))].sort();
 
+/** The label that says when a statement runs without some of its parts. */
+const PARTS = 'parts';
+
 const CALLERS = ['sent by', 'called by'];
 
 /** The label of a number has its type, too. */
@@ -73,12 +77,21 @@ function labelFaults(source: string): string[] {
   const labels = [...labelled.keys()].map(nameOf);
   const isFunction = createdFunction(source) !== null;
   const parameters = isFunction ? parametersOf(source) : numbersOf(source);
-  const needed = [...parameters, 'locks', ...(isFunction ? ['sees'] : [])];
+  const parts = partNames(source);
+  const needed = [
+    ...parameters,
+    'locks',
+    ...(isFunction ? ['sees'] : []),
+    ...(parts.length > 0 ? [PARTS] : []),
+  ];
   const known = [...needed, ...CALLERS, ...(isFunction ? [PARTITIONS] : [])];
   return [
     ...(CALLERS.some((label) => labels.includes(label)) ? [] : [`lacks "${CALLERS.join('" and "')}"`]),
     ...needed.filter((label) => !labels.includes(label)).map((label) => `lacks "${label}"`),
     ...labels.filter((label) => !known.includes(label)).map((label) => `has "${label}", which is unknown`),
+    ...parts
+      .filter((name) => !new RegExp(`\\b${name}\\b`).test(labelled.get(PARTS) ?? name))
+      .map((name) => `does not say when it does without ${name}`),
     ...others.map((line) => `has a line without a label: ${line}`),
   ];
 }

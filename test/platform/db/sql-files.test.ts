@@ -52,6 +52,31 @@ const named = (functions: readonly DatabaseFunction[], base: string) =>
   functions.find((each) => each.base === base)?.name ?? '';
 
 describe('a statement', () => {
+  it('runs without some of its parts under another name', async () => {
+    const parted = `-- Returns numbers.
+select n from (values (1)
+  -- [more]
+  , (2)
+  -- [most]
+  , (3)
+  -- [/most]
+  -- [/more]
+  -- [most]
+  , (4)
+  -- [/most]
+) as i (n)`;
+    const all = defineSql(written('find_numbers.sql', parted), './find_numbers.sql');
+    const numbers = async (statement: { name: string; text: string }) =>
+      (await test.database.pool.query<{ n: number }>({ ...statement })).rows.map(({ n }) => n);
+    const without = [all.without('more'), all.without('most'), all.without('most', 'more')];
+    expect(await numbers(all)).toEqual([1, 2, 3, 4]);
+    expect(await Promise.all(without.map(numbers))).toEqual([[1, 4], [1, 2], [1]]);
+    expect(new Set([all, ...without].map(({ name }) => name)).size).toBe(4);
+    expect(() => all.without('less')).toThrow('the statement has no part less');
+    const torn = defineSql(written('torn.sql', 'select 1\n-- [more]\n'), './torn.sql');
+    expect(() => torn.without('more')).toThrow('ends with -- [/name]: see more');
+  });
+
   it('is named after its file and its text, and can be spread into a query', async () => {
     const from = written('find_seven.sql', '-- Returns a number.\nselect 7 as n');
     const findSeven = defineSql(from, './find_seven.sql');

@@ -8,7 +8,7 @@ import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } fr
 import { refusalOf } from './reserve.ts';
 import type { TrackingDefaults } from './route.ts';
 import { isOverTestLimit, testLimitReached } from './test-messages.ts';
-import { writeFunction, writeUnpriced } from './write-sql.ts';
+import { unpricedStatement, writeFunction } from './write-sql.ts';
 
 /** A message to write, perhaps with its idempotency key. */
 export type AcceptedMessage = (NewMessage | NewRenderedMessage) & { key?: MessageKey | null | undefined };
@@ -174,13 +174,12 @@ async function writeUnpricedMessages(
   messages: readonly AcceptedMessage[],
   { source, limits, counted = true, tracking }: WriteOptions,
 ): Promise<Outcomes> {
+  const counting = counted ? limits : undefined;
+  const keyed = messages.some(({ key }) => key);
+  const values = [given(messages, source), tracking === undefined ? null : jsonOf(tracking)];
   const { rows } = await client.query<WrittenMessage>({
-    ...writeUnpriced,
-    values: [
-      given(messages, source),
-      limits !== undefined && counted ? jsonOf(limits) : null,
-      tracking === undefined ? null : jsonOf(tracking),
-    ],
+    ...unpricedStatement(keyed, counting !== undefined),
+    values: counting === undefined ? values : [...values, jsonOf(counting)],
   });
   return new Map(rows.map((message) => [message.id, { kind: 'written', message, isCharged: false }]));
 }

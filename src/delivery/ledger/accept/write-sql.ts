@@ -1,6 +1,7 @@
 /** The statement and the function that write messages, and what of their files derives from tables of the code. */
 import { IDEMPOTENCY_DAYS } from '../../../platform/db/idempotency.ts';
 import { defineFunction, defineSql } from '../../../platform/db/sql/define.ts';
+import type { PreparedStatement } from '../../../platform/db/statements.ts';
 import { contentBytesSql, contentWeightSql } from '../../content/templates/content-weight.ts';
 import { type Setting, settingIn } from '../../terms/sql-parts.ts';
 import { paidByMessageSql, paidBySegmentSql } from '../../terms/units.ts';
@@ -85,13 +86,28 @@ export const writeFunction = defineFunction(import.meta.url, './write_messages.s
   },
 });
 
+/** Sent by {@link unpricedStatement}, perhaps without some of its parts. */
 export const writeUnpriced = defineSql(import.meta.url, './write_unpriced_messages.sql', {
   table: acceptRules,
   regions: {
-    ...regionsOf(settingIn('$2::jsonb')),
-    tracked: () => trackedSql('$3::jsonb', `coalesce(i.html, '') <> ''`),
+    ...regionsOf(settingIn('$3::jsonb')),
+    tracked: () => trackedSql('$2::jsonb', `coalesce(i.html, '') <> ''`),
     input_columns: () => parametersOf({ ...inputColumns, ...keyColumns }),
     message_columns: () => Object.keys(messageColumns).join(', '),
     message_values: () => valuesOf(messageColumns),
   },
 });
+
+const withoutLimits = {
+  keyed: writeUnpriced.without('limits'),
+  other: writeUnpriced.without('limits', 'keys'),
+};
+const withLimits = { keyed: writeUnpriced, other: writeUnpriced.without('keys') };
+
+/**
+ * The statement that writes messages which cost nothing.
+ * @param keyed whether one of them has a key
+ * @param limited whether a limit counts one of them. Only then has it a third parameter.
+ */
+export const unpricedStatement = (keyed: boolean, limited: boolean): PreparedStatement =>
+  (limited ? withLimits : withoutLimits)[keyed ? 'keyed' : 'other'];

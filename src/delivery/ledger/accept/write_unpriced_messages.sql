@@ -6,8 +6,9 @@
 --
 -- sent by: acceptMessages
 -- $1 json: the messages, with the columns of new-message.ts
--- $2 jsonb: the settings of the limits; null: no limit counts the messages
--- $3 jsonb: the address and the key of tracked links; null: no message is tracked
+-- $2 jsonb: the address and the key of tracked links; null: no message is tracked
+-- $3 jsonb: the settings of the limits
+-- parts: keys, unless no message has a key; limits, unless no limit counts one of the messages
 -- locks: idempotency_keys, in the order of the key; then only what it inserts, until the counters of the limits, in the
 --   order of the accounts. Requests of the same account in other processes wait for a counter until the commit, so it is
 --   locked after everything is written
@@ -32,10 +33,10 @@ with given as (
     -- </route>
     as route,
     -- <tracked>
-      case when i.channel = 'email' and $3::jsonb is not null and coalesce(i.html, '') <> '' then (
+      case when i.channel = 'email' and $2::jsonb is not null and coalesce(i.html, '') <> '' then (
       select case when w.opens or w.clicks
         then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
-            'own', nullif($3::jsonb->>'publicUrl', w.host), 'key', $3::jsonb->>'keyId'))
+            'own', nullif($2::jsonb->>'publicUrl', w.host), 'key', $2::jsonb->>'keyId'))
         else jsonb_build_object('opens', false, 'clicks', false) end
       from (
         select h.host,
@@ -45,7 +46,7 @@ with given as (
         from brands b, (select coalesce(
               (select 'https://' || d.tracking_host from domains d
               where d.id = i.domain_id and d.tracking_ok_at is not null),
-              $3::jsonb->>'publicUrl') as host offset 0) h
+              $2::jsonb->>'publicUrl') as host offset 0) h
         where b.id = i.brand_id
       ) w
     ) else case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end end
@@ -68,7 +69,9 @@ with given as (
       select from prices p
       where p.tier = a.tier and p.kind = i.channel and (p.kind = 'sms' or p.millicents > 0)))
     -- </costs_nothing>
-), keys as (
+)
+-- [keys]
+, keys as (
   insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id)
   select brand_id, key_space, idempotency_key, decode(fingerprint, 'base64'), 201, id
   from given where idempotency_key is not null
@@ -81,8 +84,10 @@ with given as (
     -- </idempotency_days>
   )
   returning resource_id
-  -- Each part that follows asks for the key: another copy of the messages without the others would cost more.
-), stored as (
+  -- What follows asks for the key each time: another copy of the messages without the others would cost more.
+)
+-- [/keys]
+, stored as (
   insert into messages (
     -- <message_columns>
     id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, from_address, reply_to, subject,
@@ -95,7 +100,11 @@ with given as (
     campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at, delivered_at,
     failure, bounce, answers_mail
     -- </message_values>
-  from given where idempotency_key is null or id in (select resource_id from keys) returning 1
+  from given
+  -- [keys]
+  where idempotency_key is null or id in (select resource_id from keys)
+  -- [/keys]
+  returning 1
 ), contents as (
   insert into message_contents (message_id,
     -- <content_columns>
@@ -105,7 +114,11 @@ with given as (
     -- <content_columns>
     html, text, headers
     -- </content_columns>
-  from given where idempotency_key is null or id in (select resource_id from keys) returning 1
+  from given
+  -- [keys]
+  where idempotency_key is null or id in (select resource_id from keys)
+  -- [/keys]
+  returning 1
 ), queued as (
   insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes, content_weight,
     domain_id, provider_id)
@@ -121,11 +134,20 @@ with given as (
       + case when text is null then coalesce(octet_length(html), 0) else 0 end)
     -- </content_weight>
     , domain_id, route
-  from given where status = 'queued' and (idempotency_key is null or id in (select resource_id from keys)) returning 1
-), counted as (
+  from given
+  where status = 'queued'
+    -- [keys]
+    and (idempotency_key is null or id in (select resource_id from keys))
+    -- [/keys]
+  returning 1
+)
+-- [limits]
+, counted as (
   select * from given
-  where $2::jsonb is not null and (idempotency_key is null or id in (select resource_id from keys))
-    and (select count(*) from stored) + (select count(*) from contents) + (select count(*) from queued) > 0
+  where (select count(*) from stored) + (select count(*) from contents) + (select count(*) from queued) > 0
+    -- [keys]
+    and (idempotency_key is null or id in (select resource_id from keys))
+    -- [/keys]
 )
 -- <limits>
 , sandbox_used as (
@@ -136,15 +158,22 @@ with given as (
   group by 1 order by 1
   on conflict (account_id, month) do update set used = u.used + excluded.used
   returning case when u.used > (
-    select coalesce(a.sandbox_monthly_cap, ($2::jsonb ->> 'sandbox_monthly_cap')::int)
+    select coalesce(a.sandbox_monthly_cap, ($3::jsonb ->> 'sandbox_monthly_cap')::int)
     from accounts a where a.id = u.account_id)
     then refuse_over_sandbox_cap(u.account_id) end as refused)
 -- </limits>
+-- [/limits]
 select id, sender as from_address, reply_address as reply_to, tracked as tracking, now() as created_at,
   case when status = 'queued' then nullif(route, 0) end as provider_id
 from given
-where (idempotency_key is null or id in (select resource_id from keys)) and ($2::jsonb is null or
-  -- <refused>
-  (select count(refused) from sandbox_used)
-  -- </refused>
-  >= 0)
+where true
+  -- [keys]
+  and (idempotency_key is null or id in (select resource_id from keys))
+  -- [/keys]
+  -- [limits]
+  and (
+    -- <refused>
+    (select count(refused) from sandbox_used)
+    -- </refused>
+  ) >= 0
+  -- [/limits]

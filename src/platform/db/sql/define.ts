@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PreparedStatement } from '../statements.ts';
 import { createdFunction, type DatabaseFunction, hashedName, productFunctions } from './names.ts';
+import { withoutParts } from './parts.ts';
 import { fillRegions, type Regions } from './regions.ts';
 
 /** The lines of a file that derive from a table of the code. */
@@ -63,6 +64,11 @@ export class SqlStatement<Table = undefined> extends SqlFile<Table> implements P
   /** The statement with its regions filled from another table, under another name. For tests. */
   filled(table: Table): PreparedStatement {
     return this.#prepare(this.filledFrom(table));
+  }
+
+  /** The statement without some of its parts, under another name. */
+  without(...parts: readonly string[]): PreparedStatement {
+    return this.#prepare(withoutParts(this.source, parts));
   }
 
   #prepare(source: string): PreparedStatement {
