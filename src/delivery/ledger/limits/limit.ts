@@ -15,7 +15,7 @@ import type { Cte, Setting } from '../../terms/sql-parts.ts';
  * - `settings`, with `plus_addresses`: before hand-over only
  * - the limit's own name: its figures, in a claim and in the status
  */
-export type Limit = Rules & Plain;
+export type Limit = Rules & Plain & Refusing;
 
 /** All of a limit but how the short way treats it. */
 export interface Rules {
@@ -88,6 +88,14 @@ export type Plain =
       | { readonly quota: Quota & { holds: string } }
       | { readonly quota: Quota; readonly refusal: Refusal }
     ));
+
+/**
+ * No claim holds a transactional message because of a limit that refuses: if the check before hand-over released it, the
+ * next claim would take it again, without end.
+ */
+type Refusing =
+  | { readonly refusal?: never }
+  | { readonly refusal: Refusal; readonly handOver?: Exclude<HandOverRule, { effect: 'release' }> };
 
 type Figures = (setting: Setting) => string;
 

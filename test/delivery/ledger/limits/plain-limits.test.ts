@@ -131,6 +131,8 @@ async function takenIds(messages: number): Promise<number[] | null> {
 /** Whether the types accept a limit with these fields. */
 type Accepts<Fields> = { name: string; title: string } & Fields extends Limit ? true : false;
 
+type Refusing = Pick<typeof debt, 'plain' | 'condition' | 'refusal'>;
+
 it('is required of a limit, and must fit it', () => {
   const accepted: [
     withoutPlain: Accepts<{ accept: AcceptRule }>,
@@ -140,9 +142,11 @@ it('is required of a limit, and must fit it', () => {
     ofQuota: Accepts<{ plain: 'decided'; condition: { reads: 'queue'; sql: string }; quota: Quota }>,
     holding: Accepts<{ plain: 'never holds'; quota: { counts: string }; claim: ClaimRule }>,
     withoutFigures: Accepts<{ plain: 'stands down'; quota: { counts: string } }>,
+    withoutEnd: Accepts<Refusing & { handOver: { effect: 'release' } }>,
+    failing: Accepts<Refusing & { handOver: (typeof debt)['handOver'] }>,
     atAccept: Accepts<{ plain: 'never holds'; accept: AcceptRule }>,
-  ] = [false, false, false, false, false, false, false, true];
-  expect(accepted).toHaveLength(8);
+  ] = [false, false, false, false, false, false, false, false, true, true];
+  expect(accepted).toHaveLength(10);
 });
 
 it.each(
