@@ -1,12 +1,14 @@
 // A sent message changes the same rows, whichever recorder records it, and recording it twice changes nothing more.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findMessage, findMessageEvents } from '../../src/features/messages/model.ts';
+import { presentMessageDetail } from '../../src/features/messages/presenter.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { outcomes } from '../support/outcomes.ts';
 import { insertSender } from '../support/queued.ts';
 import { rowChanges, takeSnapshot } from '../support/row-changes.ts';
 import { companions, courses, handOverCompanions, type KindName, kinds } from '../support/sent-messages.ts';
 import { unsentEffects, unsentKinds, type UnsentName, unsentNames } from '../support/unsent-messages.ts';
-import { acceptedBy, createWaysOut } from '../support/ways-out.ts';
+import { acceptedBy, createWaysOut, type Waiting } from '../support/ways-out.ts';
 
 const AT_ONCE = 3;
 const FIRST_OWNER = 500;
@@ -17,6 +19,8 @@ const ways = [...Object.keys(companions), ...Object.keys(courses)];
 let test: TestDatabase;
 let owners = FIRST_OWNER;
 const changes = new Map<string, string[]>();
+/** What the API shows of the accepted attempt. */
+const accepted = new Map<string, unknown[]>();
 
 /** What all shapes of the record do, if the provider did not accept the message. */
 const unsentWays = ['alone', 'beside a flow message and a retry', 'beside a paid flow message'] as const;
@@ -32,7 +36,7 @@ const isShown = (line: string) => !/^\+ message_events .* type=(sent|delivered) 
 /** A message that its sender has handed over, and the rest of its way. */
 interface UnderWay {
   name: string;
-  accountId: number;
+  waiting: Waiting;
   record(): Promise<unknown>;
 }
 
@@ -51,9 +55,17 @@ async function handOver(kind: KindName, way: string, given: Outcome): Promise<Un
     batchOf((message) => (given === 'sent' ? acceptedBy(message, outcome === 'delivered') : outcomes[given]));
   const course = courses[way] ?? { run: () => out.record(end('sent'), ...others) };
   return {
-    ...{ name: nameOf(kind, way, given), accountId: waiting.accountId },
+    ...{ name: nameOf(kind, way, given), waiting },
     record: () => course.run(out, waiting, end),
   };
+}
+
+async function readAccepted({ accountId, brandId, messageId }: Waiting): Promise<unknown[]> {
+  const { pool } = test.database;
+  const row = await findMessage(pool, { accountId, brandId } as Parameters<typeof findMessage>[1], messageId);
+  if (!row) throw new Error('no message');
+  const { events } = presentMessageDetail(row, await findMessageEvents(pool, messageId));
+  return events.filter(({ type }) => type === 'sent').map(({ attempt, data }) => ({ attempt, ...data }));
 }
 
 /** Calls `work` for each item, a few at once. */
@@ -80,7 +92,10 @@ beforeAll(async () => {
     await record();
   });
   const found = rowChanges(before, await takeSnapshot(test.database.pool));
-  for (const { name, accountId } of underWay) changes.set(name, (found.get(accountId) ?? []).filter(isShown));
+  await forEach(underWay, async ({ name, waiting }) => {
+    changes.set(name, (found.get(waiting.accountId) ?? []).filter(isShown));
+    accepted.set(name, await readAccepted(waiting));
+  });
 });
 afterAll(() => test.drop());
 
@@ -90,6 +105,17 @@ describe('a message that is recorded as sent, twice, in each way', () => {
       Object.fromEntries(ways.map((way) => [way, changesIn(way)]));
     expect(byWay((way) => changes.get(nameOf(kind, way)))).toEqual(
       byWay((way) => (courses[way]?.effects(kinds[kind]) ?? [...kinds[kind].effects]).toSorted()),
+    );
+  });
+});
+
+describe('the history of a message that is recorded as sent', () => {
+  const recorded = ways.filter((way) => !courses[way]?.unrecorded);
+
+  it.each(names)('has the response of the provider, whatever came first: %s', (kind) => {
+    const shown = [{ attempt: kinds[kind].attempt, provider: 'relay', response: '250 ok' }];
+    expect(recorded.map((way) => [way, accepted.get(nameOf(kind, way))])).toEqual(
+      recorded.map((way) => [way, shown]),
     );
   });
 });

@@ -185,7 +185,7 @@ begin
 
   with updated as (
     update messages m set
-      status = i.status,
+      status = case when i.status = 'sent' and m.sent_at is not null then m.status else i.status end,
       attempt_count = greatest(m.attempt_count, i.attempt),
       sent_at = case when i.status in ('sent', 'delivered') then coalesce(m.sent_at, now()) else m.sent_at end,
       delivered_at = case i.status when 'delivered' then coalesce(m.delivered_at, now()) else m.delivered_at end,
@@ -196,14 +196,16 @@ begin
         else m.sent_attempt end,
       response = case when i.status in ('sent', 'delivered') and m.sent_attempt is null then i.reply
         else m.response end,
-      failure = i.o -> 'failure', bounce = coalesce(i.o -> 'bounce', m.bounce), hold = null, updated_at = now(),
+      failure = case when i.status = 'sent' and m.sent_at is not null then m.failure else i.o -> 'failure' end,
+      bounce = coalesce(i.o -> 'bounce', m.bounce), hold = null, updated_at = now(),
       -- The message is charged from its first attempt with an unknown outcome on, until another attempt shows that it
       -- was not sent. A reservation that was returned when the message failed is not charged later.
       unknown_at = case i.status when 'unknown' then coalesce(m.unknown_at, now()) else m.unknown_at end,
       unsent_at = case when m.unsent_at is null and m.sent_at is null
           and (i.status in ('failed', 'bounced') and m.unknown_at is not null or m.status in ('failed', 'bounced'))
         then now() else m.unsent_at end,
-      segments = coalesce(least(m.segments, (i.o ->> 'segments')::smallint), (i.o ->> 'reserved')::smallint),
+      segments = case when i.status = 'sent' and m.sent_at is not null then m.segments
+        else coalesce(least(m.segments, (i.o ->> 'segments')::smallint), (i.o ->> 'reserved')::smallint) end,
       content_version_id = coalesce((i.o ->> 'versionId')::bigint, m.content_version_id),
       contact_id = case when for_contacts then
           -- <contact>
@@ -214,7 +216,7 @@ begin
         else m.contact_id end
     from unnest(ids, attempts, statuses, providers, provider_ids, replies, others)
       as i (id, attempt, status, provider, provider_id, reply, o)
-    where m.id = i.id and m.id between ids[1] and ids[cardinality(ids)] and case i.status
+    where m.id = i.id and m.id between ids[1] and ids[cardinality(ids)] and (case i.status
         -- <transitions>
         when 'queued' then m.status in ('queued', 'held', 'unknown')
         when 'held' then m.status in ('queued', 'held', 'unknown')
@@ -230,6 +232,9 @@ begin
         end
       -- Once a message was sent, which a report may already have shown, the only outcome that it accepts is its delivery.
       and (m.sent_at is null or i.status = 'delivered')
+      -- But only the sender knows the id that the provider gave it.
+      or i.status = 'sent' and m.sent_at is not null and m.sent_attempt = i.attempt and m.provider_message_id is null
+        and i.provider_id is not null)
       -- An outcome with a retry does not change a message whose queue row is gone because its sender was taken for dead:
       -- nothing would send the message. It stays unknown, and a client may request a resend.
       and (coalesce(i.o ->> 'queue', 'delete') not in ('retry', 'postpone') or m.status <> 'unknown'
@@ -237,7 +242,8 @@ begin
     returning m.id, m.account_id, m.brand_id, m.channel, m.class, m.campaign_id, m.contact_id, m.test, m.status,
       m.sent_at, m.delivered_at, m.bounced_at, m.unknown_at, m.unsent_at, m.updated_at, m.segments, m.to_key,
       m.provider, m.bounce,
-      m.sent_attempt = i.attempt as is_shown, i.status in ('sent', 'delivered') and m.sent_at = m.updated_at as first_sent
+      m.sent_attempt = i.attempt as is_shown, i.status in ('sent', 'delivered') and m.sent_at = m.updated_at as first_sent,
+      i.status = 'sent' and m.sent_at <> m.updated_at as only_id
   ), removed as (
     delete from send_queue where not settles and not gives_back and message_id = any(leaving)
   ), ended as (
@@ -294,7 +300,7 @@ begin
   from (
     select *, status = 'bounced' and bounce ->> 'type' = 'soft' as is_soft,
       contact_id is not null and not test and (first_sent or status in ('bounced', 'failed')) as counts_for_contact
-    from updated) u;
+    from updated where not only_id) u;
 
   silent := tests;
   if cardinality(changed) is distinct from cardinality(ids) then

@@ -25,28 +25,37 @@ with batches as materialized (
 ), input as materialized (
   select * from unnest($6::bigint[], $7::smallint[], $8::text[], $9::text[])
     as i (id, attempt, response, provider_message_id)
-), updated as (
+), written as (
   update messages m set
-    status = 'sent', attempt_count = greatest(m.attempt_count, i.attempt), sent_at = now(),
+    status = case when m.sent_at is null then 'sent' else m.status end,
+    attempt_count = greatest(m.attempt_count, i.attempt), sent_at = coalesce(m.sent_at, now()),
     provider = coalesce($10, m.provider),
     provider_message_id = coalesce(i.provider_message_id, m.provider_message_id),
     sent_attempt = coalesce(m.sent_attempt, i.attempt),
     response = case when m.sent_attempt is null then i.response else m.response end,
-    failure = null, hold = null, updated_at = now(), content_version_id = coalesce($11, m.content_version_id)
+    failure = case when m.sent_at is not null then m.failure end, hold = null, updated_at = now(),
+    content_version_id = coalesce($11, m.content_version_id)
   from input i
-  where m.id = i.id and m.sent_at is null and m.status in (
+  where m.id = i.id and (m.sent_at is null and m.status in (
     -- <states_before>
     'queued', 'held', 'failed', 'unknown'
     -- </states_before>
     )
+    -- A report has shown before that this attempt was accepted. Only the sender knows its id.
+    or m.sent_at is not null and m.sent_attempt = i.attempt and m.provider_message_id is null
+      and i.provider_message_id is not null)
   returning m.id, m.campaign_id, m.account_id, m.brand_id, m.channel, m.class, m.contact_id, m.sent_at, m.sent_attempt,
     m.test, m.updated_at, m.segments, m.unknown_at, m.unsent_at
+), updated as materialized (
+  select * from written where sent_at = updated_at
 ), events as (
-  -- The row of a message shows that this attempt was accepted, unless another outcome came first.
+  -- The row of a message shows that this attempt was accepted, and with which response, unless another outcome or a
+  -- report came first.
   insert into message_events (message_id, attempt, type, data)
   select i.id, i.attempt, 'sent', jsonb_strip_nulls(jsonb_build_object('provider', $10, 'response', i.response))
   from input i where (i.id, i.attempt) not in (select id, sent_attempt from updated)
-    and not exists (select 1 from messages m where m.id = i.id and m.sent_attempt = i.attempt)
+    and not exists (select 1 from messages m where m.id = i.id and m.sent_attempt = i.attempt
+      and m.response is not distinct from i.response)
   on conflict do nothing
 )
 , uncharged as materialized (
