@@ -4,7 +4,7 @@ import pg from 'pg';
 import { ConfigError } from '../../config.ts';
 import { losesRowsOfKeptPlans, PlanningClient, requireSafePlans } from './plans.ts';
 import type { Queryable } from './queryable.ts';
-import { correctPlanning } from './sql/install.ts';
+import { checkCallable, correctPlanning } from './sql/install.ts';
 
 /** Reads int8 as a number: ids and counts stay far below 2^53. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -163,14 +163,14 @@ interface Server {
 }
 
 /**
- * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load, and
- * that its functions are planned as the server's version needs.
+ * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load,
+ * that it can call its functions, and that they are planned as the server's version needs.
  * @param poolMax the size of the pool
  * @param warn called if the connections fit only without those that are open now, and if the server's version or a
  *   function is slow
  * @param serverVersion by default what the server reports
- * @throws ConfigError if PostgreSQL never allows that many, or if general plans, or functions that another role owns, may
- *   lose rows
+ * @throws ConfigError if PostgreSQL never allows that many, if this role cannot call a function, or if general plans, or
+ *   functions that another role owns, may lose rows
  */
 export async function checkServer(
   db: Queryable,
@@ -195,6 +195,7 @@ export async function checkServer(
     warn({ needed, used, limit }, 'PostgreSQL may run out of connections: raise max_connections');
   }
   requireSafePlans(version, plans);
+  await checkCallable(db);
   const slow = await correctPlanning(db, undefined, serverVersion);
   if (slow.length > 0) {
     warn(

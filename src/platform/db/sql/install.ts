@@ -127,6 +127,43 @@ export async function missingFunctions(db: Queryable): Promise<string[]> {
   return namesOf(found.filter(({ fault }) => fault !== 'keeps no plans'));
 }
 
+/** Functions that the role of a connection cannot call. */
+interface Uncallable {
+  role: string;
+  database: string;
+  missing: string[];
+  forbidden: string[];
+}
+
+/**
+ * Checks that this role can call all functions of this version.
+ * @throws ConfigError if some are not installed where it looks for them, or if it may not execute them
+ */
+export async function checkCallable(
+  db: Queryable,
+  functions: readonly DatabaseFunction[] = productFunctions().all,
+): Promise<void> {
+  const { rows } = await db.query<Uncallable>(
+    `with found as (
+       select oid, proname::text as name from pg_proc where proname = any($1) and pg_function_is_visible(oid)
+     ) select current_user::text as role, current_database()::text as database,
+       array(select unnest($1::text[]) except select name from found order by 1) as missing,
+       array(select name from found where not has_function_privilege(oid, 'execute') order by 1) as forbidden`,
+    [functions.map(({ name }) => name)],
+  );
+  const [{ role, database, missing, forbidden }] = rows as [Uncallable];
+  if (missing.length > 0) {
+    throw new ConfigError(
+      `the role ${role} does not find functions of this version in the database ${database}, so run carillon migrate of this version there: ${missing.join(', ')}`,
+    );
+  }
+  if (forbidden.length > 0) {
+    throw new ConfigError(
+      `the role ${role} may not execute functions in the database ${database}, so grant it execute on them, or run it as their owner: ${forbidden.join(', ')}`,
+    );
+  }
+}
+
 /**
  * Corrects how the installed functions are planned: the server may have been upgraded since they were installed. Missing
  * functions are left to `migrate`.
