@@ -144,7 +144,8 @@ with given as (
 -- [limits]
 , counted as (
   select * from given
-  where (select count(*) from stored) + (select count(*) from contents) + (select count(*) from queued) > 0
+  where $3::jsonb is not null
+    and (select count(*) from stored) + (select count(*) from contents) + (select count(*) from queued) > 0
     -- [keys]
     and (idempotency_key is null or id in (select resource_id from keys))
     -- [/keys]
