@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { addProvider, requireProviderKind } from '../../../src/delivery/wire/providers/named.ts';
-import type { Backlogs } from '../../../src/delivery/sender/claims/backlogs.ts';
+import type { Backlogs } from '../../../src/delivery/sender/turns/backlogs.ts';
 import { createFailOver, type FailOver } from '../../../src/delivery/sender/failover/fail-over.ts';
 import { createMissingChannel } from '../../../src/delivery/sender/compose/provider-channel.ts';
 import { createFollowProviders } from '../../../src/delivery/sender/loop/named-shares.ts';

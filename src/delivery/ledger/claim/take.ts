@@ -4,11 +4,9 @@ import { MAX_WEIGHT_AT_ONCE } from '../../content/templates/content-weight.ts';
 import { limits, type Limits, type LimitSettings } from '../limits/authority.ts';
 import { plainRegions } from '../limits/plain.ts';
 import { messageClasses } from '../../terms/message.ts';
+import { isNotPlain } from '../../terms/plain-message.ts';
 import type { BatchMessage } from '../intend/batch.ts';
 import type { Claim } from '../ownership/claims.ts';
-
-/** Raised by the functions for plain messages if one of the messages is not plain after all. */
-export const NOT_PLAIN = 'CL020';
 
 /** Maximum bytes of the contents that one call takes. */
 export const MAX_TAKEN_BYTES = 1_048_576;
@@ -37,8 +35,6 @@ type TakenRow = Omit<
   'attempt' | 'uncertain' | 'verdict' | 'accountId' | 'channel' | 'class' | 'providerId' | 'campaign'
 > &
   Pick<Claim, 'bytes' | 'weight'>;
-
-const isNotPlain = (error: unknown) => (error as { code?: string }).code === NOT_PLAIN;
 
 function takenOf({ accountId, providerId }: TakeRequest, rows: readonly TakenRow[]): Taken {
   const shared = { accountId, class: messageClasses.transactional };

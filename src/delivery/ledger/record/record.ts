@@ -6,6 +6,7 @@ import { type EventPublisher, type QueuedWork, toEventRow } from '../../../platf
 import { recipientKey } from '../../terms/channels/recipient.ts';
 import { emailEventsOf } from '../../terms/events.ts';
 import { messageClasses } from '../../terms/message.ts';
+import { isNotPlain } from '../../terms/plain-message.ts';
 import { isPaidByMessage, isPaidBySegment } from '../../terms/units.ts';
 import type { BlockClaim } from '../ownership/claims.ts';
 import type { OutcomeRecord } from './outcomes.ts';
@@ -32,9 +33,6 @@ interface OwnedOutcome {
 /** How long the events of a brand are published with the record after a consumer wanted one. */
 const WANTED_MS = 600_000;
 const MAX_REMEMBERED = 10_000;
-
-/** The SQLSTATE of the function if a message that should be plain already has another outcome. */
-const NOT_PLAIN = 'CL020';
 
 /**
  * Whether an outcome may change the message's reservation. Most outcomes do not: a sent message keeps its charge, so
@@ -247,8 +245,8 @@ export function createBatchRecording(
 
   async function recordOthers(batches: readonly BatchRecord[]): Promise<number[]> {
     const recording = recordingOf(batches);
-    const recorded = await recordAs(recording).catch((error: { code?: string }) => {
-      if (error.code !== NOT_PLAIN || !recording.arePlain) throw error;
+    const recorded = await recordAs(recording).catch((error: unknown) => {
+      if (!isNotPlain(error) || !recording.arePlain) throw error;
       return recordAs({ ...recording, arePlain: false });
     });
     for (const brand of recorded?.wanted ?? []) wanted.set(brand, true);

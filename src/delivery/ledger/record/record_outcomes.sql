@@ -15,7 +15,8 @@
 -- for_contacts: whether recipients may be contacts
 -- others: what else there is to say about each message, see inputRow() in record.ts; null for a transactional email that
 --   a provider has accepted. The array is null if all are such emails, at their first attempt and by one provider: only
---   the short part then runs. It raises CL020 if one of them already has another outcome
+--   the short part then runs. It raises CL020 if one of them is not plain after all: it already has another
+--   outcome, or older figures will count it
 -- blocks: the blocks of campaigns that the batches are of, with what each batch has used; null if there are none
 -- locks: messages by id, handovers, send_queue unless reservations are returned, contacts by id, contact_channel_counts by
 --   contact, soft_bounces and suppressions by account and address, account_outcomes by account, campaign_blocks by

@@ -9,7 +9,7 @@ import {
   type QueueShare,
   shareName,
 } from '../../terms/backlog.ts';
-import type { Backlogs } from '../claims/backlogs.ts';
+import type { Backlogs } from '../turns/backlogs.ts';
 import type { ProviderShare } from '../share/provider-share.ts';
 import {
   endOutage,

@@ -19,10 +19,10 @@ import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../../ledger/limits/authority.ts';
 import { shareName } from '../../terms/backlog.ts';
 import { dropUnknownIntents } from '../../ledger/intend/batch.ts';
-import { MAX_BATCH } from '../claims/batch-size.ts';
-import { type Backlogs, countWaiting, createBacklogs, type DueBacklog } from '../claims/backlogs.ts';
+import { MAX_BATCH } from '../turns/batch-size.ts';
+import { type Backlogs, countWaiting, createBacklogs, type DueBacklog } from '../turns/backlogs.ts';
 import { ClaimedBlocks } from '../../ledger/blocks/claimed-blocks.ts';
-import { createBlockRound, createClaimRound } from '../claims/claim-round.ts';
+import { createBlockRound, createClaimRound } from '../turns/claim-round.ts';
 import { releaseClaims } from '../../ledger/claim/claim.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
 import type { ProviderChannel } from '../compose/provider-channel.ts';
@@ -31,8 +31,8 @@ import { createIntents } from '../share/batches.ts';
 import type { ProviderShare } from '../share/provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from '../../ledger/record/record.ts';
 import { startReleasing } from '../../ledger/release/releasing.ts';
-import { createPlainBacklogs } from '../claims/plain-backlogs.ts';
-import { createServiceOrder } from '../claims/service-order.ts';
+import { createPlainBacklogs } from '../turns/plain-backlogs.ts';
+import { createServiceOrder } from '../turns/service-order.ts';
 import { ProviderShares } from '../share/shares.ts';
 
 export interface SenderDeps {

@@ -4,7 +4,7 @@ import type { Pulse } from '../../../platform/processes/pulse.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
 import { shareName } from '../../terms/backlog.ts';
 import { listProviderRows, type ProviderRow, UnusableProviderError } from '../../wire/providers/named.ts';
-import type { Backlogs } from '../claims/backlogs.ts';
+import type { Backlogs } from '../turns/backlogs.ts';
 import type { FailOver, UnusableShare } from '../failover/fail-over.ts';
 import type { ProviderChannel } from '../compose/provider-channel.ts';
 import type { ProviderShares } from '../share/shares.ts';

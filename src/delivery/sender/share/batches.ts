@@ -2,7 +2,7 @@
 import { type HandOverResult, isOpen } from '../../wire/adapters/port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 import type { BatchMessage } from '../../ledger/intend/batch.ts';
-import { MAX_BATCH } from '../claims/batch-size.ts';
+import { MAX_BATCH } from '../turns/batch-size.ts';
 
 /** The numbers of the intents that a process is working on. */
 export interface Intents {

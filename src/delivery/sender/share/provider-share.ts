@@ -27,15 +27,15 @@ import {
   campaignWorkers,
   type ClaimBuffer,
   createClaimBuffer,
-} from '../claims/claim-buffer.ts';
+} from '../turns/claim-buffer.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
 import { MAX_TAKEN_BYTES, type Taken, takePlainMessages } from '../../ledger/claim/take.ts';
 import type { ProviderChannel } from '../compose/provider-channel.ts';
 import { chargeLoss, countLosses, endedConnection, isSuspect } from '../../ledger/record/losses.ts';
 import { outcomeRecords, recordsOfBlock } from '../../ledger/record/outcomes.ts';
-import { MAX_BATCH } from '../claims/batch-size.ts';
+import { MAX_BATCH } from '../turns/batch-size.ts';
 import type { BatchRecord } from '../../ledger/record/record.ts';
-import type { ServiceOrder } from '../claims/service-order.ts';
+import type { ServiceOrder } from '../turns/service-order.ts';
 
 /** Pause after a batch that failed before its intent. */
 const RETRY_MS = 250;

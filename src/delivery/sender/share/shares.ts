@@ -1,5 +1,5 @@
 import type { QueueState } from '../../../platform/queue/loop.ts';
-import { type ByteBudget, createByteBudget, partOf } from '../claims/claim-buffer.ts';
+import { type ByteBudget, createByteBudget, partOf } from '../turns/claim-buffer.ts';
 import type { ProviderChannel } from '../compose/provider-channel.ts';
 import { ProviderShare, type ShareDeps } from './provider-share.ts';
 

@@ -6,7 +6,7 @@ import { recountBlocks } from '../../../../src/delivery/ledger/blocks/tallies.ts
 import type { DeliveryFact } from '../../../../src/delivery/ledger/facts/delivery-fact.ts';
 import { recordFacts } from '../../../../src/delivery/ledger/facts/facts.ts';
 import { backlogName, BLOCKS_CLASS } from '../../../../src/delivery/terms/backlog.ts';
-import { createBacklogs } from '../../../../src/delivery/sender/claims/backlogs.ts';
+import { createBacklogs } from '../../../../src/delivery/sender/turns/backlogs.ts';
 import { intendBlock } from '../../../../src/delivery/ledger/intend/block-batch.ts';
 import { claimBlock } from '../../../../src/delivery/ledger/blocks/claim-blocks.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';

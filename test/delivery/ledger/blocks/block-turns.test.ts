@@ -1,6 +1,6 @@
 // Claims of blocks keep to the throttle of a campaign however late it is, and brands and campaigns take turns.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createBacklogs } from '../../../../src/delivery/sender/claims/backlogs.ts';
+import { createBacklogs } from '../../../../src/delivery/sender/turns/backlogs.ts';
 import { resumeCampaign } from '../../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { claimRecipients, writeCampaign } from '../../../support/campaigns.ts';

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { backlogName, DEFAULT_PROVIDER } from '../../../../src/delivery/terms/backlog.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
-import { countWaiting, createBacklogs } from '../../../../src/delivery/sender/claims/backlogs.ts';
-import { createClaimRound } from '../../../../src/delivery/sender/claims/claim-round.ts';
+import { countWaiting, createBacklogs } from '../../../../src/delivery/sender/turns/backlogs.ts';
+import { createClaimRound } from '../../../../src/delivery/sender/turns/claim-round.ts';
 import type { Queryable } from '../../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../../support/campaigns.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../../support/queued.ts';

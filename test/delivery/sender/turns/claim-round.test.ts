@@ -1,10 +1,10 @@
 // A claim round takes only what is wanted, in equal shares, and held blocks do not delay other messages.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { backlogName, DEFAULT_PROVIDER } from '../../../../src/delivery/terms/backlog.ts';
-import { createBacklogs } from '../../../../src/delivery/sender/claims/backlogs.ts';
+import { createBacklogs } from '../../../../src/delivery/sender/turns/backlogs.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
-import { createServiceOrder } from '../../../../src/delivery/sender/claims/service-order.ts';
-import { createBlockRound, createClaimRound } from '../../../../src/delivery/sender/claims/claim-round.ts';
+import { createServiceOrder } from '../../../../src/delivery/sender/turns/service-order.ts';
+import { createBlockRound, createClaimRound } from '../../../../src/delivery/sender/turns/claim-round.ts';
 import { openDatabase } from '../../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../../support/campaigns.ts';

@@ -5,7 +5,7 @@ import {
   type ClaimBuffer,
   createByteBudget,
   createClaimBuffer,
-} from '../../../../src/delivery/sender/claims/claim-buffer.ts';
+} from '../../../../src/delivery/sender/turns/claim-buffer.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 
 const MIB = 1_048_576;
