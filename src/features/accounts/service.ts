@@ -1,7 +1,7 @@
 import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import type { AccountTier } from '../../delivery/ledger/limits/tiers.ts';
-import { endReleaseCtes, releaseCtes } from '../../delivery/ledger/release/release-held.ts';
+import { endReleaseFunction, releaseHeldFunction } from '../../delivery/ledger/release/release-held.ts';
 import { readSenders } from '../../delivery/terms/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
@@ -231,6 +231,10 @@ async function updateAccount(
   { stopSending, release, restartRates, logged }: AccountUpdate,
 ): Promise<AccountRow> {
   const given = values.length + 1;
+  // The condition is always true. It comes first because recorders lock outcomes before blocks.
+  const account = 'case when (select count(*) from restarted) >= 0 then u.id end';
+  const ended = stopSending ? `cross join lateral ${endReleaseFunction.name}(${account})` : '';
+  const released = release ? `cross join lateral ${releaseHeldFunction.name}(${account}, false)` : '';
   const { rows } = await db.query<AccountRow>(
     `with stopped as materialized (select ${stopSending ? 'stop_intents($1)' : 'null'}),
        old as materialized (
@@ -246,10 +250,10 @@ async function updateAccount(
            from jsonb_each(to_jsonb(u)) new join jsonb_each(to_jsonb(o)) was on was.key = new.key
            where was.value <> new.value) changed
          where changed.changes is not null
-       )${stopSending ? `, ${endReleaseCtes('(select id from updated)')}` : ''}
-       ${release ? `, ${releaseCtes('(select id from updated)')}` : ''}
-       ${restartRates ? `, restarted as (delete from account_outcomes where account_id in (select id from updated))` : ''}
-     select * from updated`,
+       ), restarted as (
+         delete from account_outcomes where ${restartRates ?? false} and account_id in (select id from updated) returning 1
+       )
+     select u.* from updated u ${ended} ${released}`,
     [id, ...values, logged.actor, logged.action],
   );
   if (!rows[0]) throw notFound('account');

@@ -1,5 +1,5 @@
 /** The operator's view of wallets, and the operator's credits and debits. */
-import { lockHeldBlocks, releaseCtes } from '../../delivery/ledger/release/release-held.ts';
+import { lockHeldBlocks, releaseHeld } from '../../delivery/ledger/release/release-held.ts';
 import {
   addWalletEntry,
   balanceSql,
@@ -74,7 +74,7 @@ export async function fillWallet(trx: Queryable, entry: NewWalletEntry): Promise
   if (entryId !== null) {
     // The only locked blocks are ones held since then that a recorder is working on. They are skipped, and checked again
     // minutes later.
-    await trx.query(`with ${releaseCtes('$1', 'skip')} select 1`, [entry.accountId]);
+    await releaseHeld(trx, entry.accountId, 'skip');
   }
   return entryId;
 }

@@ -6,10 +6,13 @@ import { campaignSignals, campaignWorkflowPrefix } from '../../../../workflows/c
  * workflow sleeps while the blocks of its campaign are held, so add this to every statement that makes them due early.
  * @param blocks SQL: a table with the `campaign_id` of blocks
  */
-export const wakeCampaignsCte = (blocks: string): string => `, woken_campaigns as (
-    insert into outbox (kind, workflow_id, signal_name)
-    select distinct 'signal', '${campaignWorkflowPrefix}' || campaign_id, '${campaignSignals.wake}' from ${blocks}
+export const wakeCampaignsCte = (blocks: string): string => `, woken_campaigns as (${wakeCampaignsSql(blocks)}
   )`;
+
+/** SQL: a statement that does the same. */
+export const wakeCampaignsSql = (blocks: string): string => `
+    insert into outbox (kind, workflow_id, signal_name)
+    select distinct 'signal', '${campaignWorkflowPrefix}' || campaign_id, '${campaignSignals.wake}' from ${blocks}`;
 
 /**
  * Signals the campaigns that are sent from a deleted domain, whatever they wait for, so that they pause. Wake `outbox`

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { defineSql } from '../../../platform/db/sql/define.ts';
+import { defineFunction, defineSql } from '../../../platform/db/sql/define.ts';
 import type { Regions } from '../../../platform/db/sql/regions.ts';
 import type { Backlog } from '../../terms/backlog.ts';
 import { messageClasses } from '../../terms/message.ts';
-import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
+import { wakeCampaignsSql } from '../blocks/wake-campaigns.ts';
 import { type Limits, limitsOf, type LimitSettings } from '../limits/authority.ts';
 import { furtherCtes, settingIn } from '../../terms/sql-parts.ts';
 import { figuresCtes, roomSql } from '../limits/claim-decision.ts';
@@ -14,55 +14,26 @@ const PAGE = 2_000;
 /** When to check again the messages that a release left held: they were locked, or a limit had no room for them. */
 const RECHECK = `interval '10 seconds'`;
 
-/**
- * SQL: locks the held backlogs of an account in the order that all statements keep.
- * @param after SQL: a condition that is always true, but cannot be evaluated before the rows that have to be locked
- *   first are locked
- */
-const lockCte = (accountId: string, after = 'true'): string => `
-  held_backlog as (
-    select channel, class, provider_id from held_backlogs where account_id = ${accountId} and ${after}
-    order by channel, class, provider_id for update
-  )`;
+export const releaseHeldFunction = defineFunction(import.meta.url, './release_held.sql', {
+  table: undefined,
+  regions: { woken_campaigns: () => wakeCampaignsSql('unnest(campaigns) as b (campaign_id)') },
+});
+
+export const endReleaseFunction = defineFunction(import.meta.url, './end_release.sql');
 
 /**
- * SQL: expressions of a `with` clause that end a release in progress. Add them to the statement that pauses the
- * account. The messages released so far are held again when a sender claims them.
- * @param accountId SQL: the id of the account
- */
-export const endReleaseCtes = (accountId: string): string => `${lockCte(accountId)}, end_release as (
-    update held_backlogs h set release_count = null, released_until = null
-    from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
-      and h.provider_id = l.provider_id
-  )`;
-
-/** SQL: locks the held blocks of an account in the order that all statements keep. */
-const heldBlocksSql = (accountId: string): string => `
-    select campaign_id, n from campaign_blocks
-    where account_id = ${accountId} and hold_reason is not null and owner is null and closed_at is null
-    order by campaign_id, n for update`;
-
-/**
- * SQL: expressions of a `with` clause that make senders check the held backlogs of an account now. Add them to the
- * statement that resumes the account or raises one of its limits. Senders then release the messages in pages, as far as
- * the limits allow. Blocks are due at once, and the workflows of their campaigns are signaled.
- *
- * Blocks are locked before backlogs. Otherwise there is a deadlock with a recorder that has locked a block and waits for
- * the month of the account, and a claim that has locked the month and waits for the backlog.
- * @param accountId SQL: the id of the account
+ * Makes senders check the held messages of an account now, because a limit has ended. They release the messages in
+ * pages, as far as the limits allow.
  * @param locked whether to wait for locked blocks or skip them: a transaction that has locked the wallet must not wait
  *   for them
  */
-export const releaseCtes = (accountId: string, locked: 'wait' | 'skip' = 'wait'): string => `
-  held_blocks as materialized (${heldBlocksSql(accountId)}${locked === 'skip' ? ' skip locked' : ''}
-  ), ${lockCte(accountId, '(select count(*) from held_blocks) >= 0')}, released_blocks as (
-    update campaign_blocks b set due_at = now(), hold_reason = null
-    from held_blocks h where b.campaign_id = h.campaign_id and b.n = h.n
-  )${wakeCampaignsCte('held_blocks')}, release as (
-    update held_backlogs h set recheck_at = now(), release_count = null, released_until = null
-    from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
-      and h.provider_id = l.provider_id
-  )`;
+export async function releaseHeld(
+  db: Queryable,
+  accountId: number,
+  locked: 'wait' | 'skip' = 'wait',
+): Promise<void> {
+  await db.query(`select ${releaseHeldFunction.name}($1, $2)`, [accountId, locked === 'skip']);
+}
 
 /**
  * Locks the held blocks of an account. Call it in a transaction that then locks the wallet and releases held messages.
@@ -70,7 +41,14 @@ export const releaseCtes = (accountId: string, locked: 'wait' | 'skip' = 'wait')
  * locked a block may wait for the month.
  */
 export async function lockHeldBlocks(trx: Queryable, accountId: number): Promise<void> {
-  await trx.query({ name: 'lock_held_blocks', text: heldBlocksSql('$1'), values: [accountId] });
+  await trx.query({
+    name: 'lock_held_blocks',
+    text: `
+    select campaign_id, n from campaign_blocks
+    where account_id = $1 and hold_reason is not null and owner is null and closed_at is null
+    order by campaign_id, n for update`,
+    values: [accountId],
+  });
 }
 
 interface HeldBacklog extends Backlog {

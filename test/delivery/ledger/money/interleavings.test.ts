@@ -6,7 +6,7 @@ import {
   requeueUnknown,
 } from '../../../../src/delivery/ledger/blocks/campaign-blocks.ts';
 import { cancelMessages } from '../../../../src/delivery/ledger/cancel/cancel.ts';
-import { releaseCtes, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
+import { releaseHeld, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
 import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
@@ -277,7 +277,7 @@ async function take(account: QueuedAccount, campaignId: number, step: Step): Pro
       );
       return void (await inTransaction(pool, (trx) => cancelCampaignMessages(trx, campaignId, 5)));
     case 'release':
-      await query(`with ${releaseCtes('$1::bigint')} select 1`, accountId);
+      await releaseHeld(test.database.pool, accountId);
       return void (await releaseHeldPage(pool, TEST_LIMITS));
     case 'resend':
       return void (await inTransaction(pool, (trx) => requeueUnknown(trx, campaignId, 5)));

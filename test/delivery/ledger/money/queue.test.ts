@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { intendMessages } from '../../../../src/delivery/ledger/intend/queue-batch.ts';
 import { cancelMessages } from '../../../../src/delivery/ledger/cancel/cancel.ts';
 import { recordFacts } from '../../../../src/delivery/ledger/facts/facts.ts';
-import { releaseCtes, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
+import { releaseHeld, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
 import { messageClasses } from '../../../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
 import { claimBacklog } from '../../../../src/delivery/ledger/claim/claim.ts';
@@ -84,7 +84,7 @@ const accepted: HandOverOutcome = {
 };
 const noFaults = async () => expect(await wrongMonths(test.database, PRICE)).toEqual([]);
 
-const release = () => query(`with ${releaseCtes('$1::bigint')} select 1`, account.accountId);
+const release = () => releaseHeld(test.database.pool, account.accountId);
 
 describe('a claim', () => {
   it('reserves for messages of flows, using the allowance first, and holds what the funds do not cover', async () => {

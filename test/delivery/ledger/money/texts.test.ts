@@ -1,6 +1,6 @@
 // Texts without a price are skipped, and a text in a flow waits up to 72 hours for funds.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { releaseCtes, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
+import { releaseHeld, releaseHeldPage } from '../../../../src/delivery/ledger/release/release-held.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { credit, insertPayer, monthsOf, setPrice } from '../../../support/money.ts';
 import { insertSender, type QueuedAccount } from '../../../support/queued.ts';
@@ -202,7 +202,7 @@ describe('a text of a flow that the account cannot pay for', () => {
     await expectCharged(0);
     await credit(test.database, account, 1_000);
     await query('update accounts set spend_cap_monthly_cents = null where id = $1', account.accountId);
-    await query(`with ${releaseCtes('$1::bigint')} select 1`, account.accountId);
+    await releaseHeld(test.database.pool, account.accountId);
     expect(await releaseHeldPage(test.database.pool, TEST_LIMITS)).toMatchObject({ released: 1 });
     await texts.record(await texts.intend(await texts.claimQueued('flow')), () => took(3));
     expect(await messagesOf()).toMatchObject([{ status: 'sent', segments: 3 }]);
