@@ -9,6 +9,7 @@ import { refusalRecord } from '../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { resumeSending } from '../../../src/features/accounts/service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { countUnlockedRows } from '../../support/lock-order.ts';
@@ -125,6 +126,23 @@ describe('rows that several statements lock', () => {
     expect(await unlockedRows(lock, first, release, [others])).toEqual([ACCOUNTS]);
     const { rows } = await database.pool.query('select distinct owner from send_queue');
     expect(rows).toEqual([{ owner: null }]);
+  });
+
+  it('are outcomes of the account, then its held backlogs, when sending is resumed', async () => {
+    const account = accounts[0]?.accountId ?? 0;
+    await database.pool.query(
+      `with held as (
+         insert into held_backlogs (account_id, channel, class, recheck_at) values ($1, 'email', 1, now() + interval '1 day')
+       )
+       insert into account_outcomes (account_id, hour, attempted) values ($1, date_trunc('hour', now()), 1)`,
+      [account],
+    );
+    const lock = 'select 1 from account_outcomes where account_id = $1 for update';
+    const backlogs = `select 1 from held_backlogs where account_id = ${account} for update`;
+    const resume = () => resumeSending(database.pool, account);
+    expect(await unlockedRows(lock, account, resume, [backlogs])).toEqual([1]);
+    const { rows } = await database.pool.query('select recheck_at <= now() as due from held_backlogs');
+    expect(rows).toEqual([{ due: true }]);
   });
 });
 
