@@ -124,15 +124,18 @@ async function preferLimits(outcomes: Outcomes, { admission }: DecideDeps): Prom
   }
 }
 
-/** Remembers what the outcomes say about accounts: what they pay for, what they cannot pay, and what they have left. */
-function learn(outcomes: Outcomes, { admission, payers, known }: DecideDeps): void {
+/**
+ * Remembers what the outcomes say about accounts: what they pay for, what they cannot pay, and what they have left.
+ * @param raises how often accounts could pay more, before the messages were written
+ */
+function learn(outcomes: Outcomes, { admission, payers, known }: DecideDeps, raises: number): void {
   for (const [{ draft }, outcome] of outcomes) {
     if (outcome.kind === 'pays') payers.add(draft);
     // The refusal of a limit does not concern all messages of the account.
-    if (outcome.kind === 'refused' && !isLimitRefusal(outcome.error)) known.add(draft, outcome.error);
+    if (outcome.kind === 'refused' && !isLimitRefusal(outcome.error)) known.add(draft, outcome.error, raises);
     // A text may cost nothing because its country's price is 0. Its account still pays for others.
-    if (outcome.kind === 'written' && !outcome.isCharged && isPaidByMessage(draft.channel))
-      payers.forget(draft);
+    const isFree = outcome.kind === 'written' && !outcome.isCharged && !draft.test;
+    if (isFree && isPaidByMessage(draft.channel)) payers.forget(draft);
   }
   admission.forget(draftsOf([...outcomes].filter(([, { kind }]) => kind !== 'written').map(([row]) => row)));
 }
@@ -206,9 +209,10 @@ export async function decide(rows: readonly Row[], deps: DecideDeps): Promise<Ou
     const fitting = await setAside(part.rows, outcomes, deps);
     if (fitting.length === 0) continue;
     try {
+      const { raises } = deps.known;
       const decided = await write(fitting, deps);
       await preferLimits(decided, deps);
-      learn(decided, deps);
+      learn(decided, deps, raises);
       for (const [row, outcome] of decided) outcomes.set(row, outcome);
     } catch (error) {
       // Those that were set aside may fit now: what the others would have taken is free again.

@@ -9,6 +9,12 @@ const KNOWN = { max: 10_000, ttl: 1_000 };
 /** Refusals of the last second: messages that their accounts could not pay. */
 export class KnownRefusals {
   readonly #byName = new LRUCache<string, AppError>(KNOWN);
+  #raises = 0;
+
+  /** How often accounts could pay more than before. A refusal from before that must not be remembered. */
+  get raises(): number {
+    return this.#raises;
+  }
 
   static #nameOf({ account_id, channel, to_key, segments }: MessageDraft): string {
     // Numbers with the same beginning are in the same country, and cost the same.
@@ -23,6 +29,7 @@ export class KnownRefusals {
 
   /** Forgets the refusals of accounts that can pay more now. @param accountIds null: of all accounts */
   forget(accountIds: readonly number[] | null): void {
+    this.#raises += 1;
     if (accountIds === null) return this.#byName.clear();
     const raised = new Set(accountIds.map(String));
     for (const name of [...this.#byName.keys()]) {
@@ -30,7 +37,9 @@ export class KnownRefusals {
     }
   }
 
-  add(draft: MessageDraft, error: AppError): void {
-    if (error.code !== 'validation_error') this.#byName.set(KnownRefusals.#nameOf(draft), error);
+  /** @param raises as they were before the database was asked */
+  add(draft: MessageDraft, error: AppError, raises = this.#raises): void {
+    if (raises !== this.#raises || error.code === 'validation_error') return;
+    this.#byName.set(KnownRefusals.#nameOf(draft), error);
   }
 }

@@ -7,11 +7,11 @@ async function withLock<T>(url: string, work: (client: pg.Client) => Promise<T>)
   const client = new pg.Client({
     connectionString: url,
     application_name: 'carillon migrate',
-    // The role may have a limit for the statements of processes. Indexes and other migrations take longer.
-    options: '-c statement_timeout=0',
   });
   await client.connect();
   try {
+    // The role may have limits for the statements of processes. Indexes and other migrations take longer.
+    await client.query('set statement_timeout = 0; set lock_timeout = 0');
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await client.query(
       'create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())',

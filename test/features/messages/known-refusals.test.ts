@@ -54,6 +54,14 @@ describe('a refusal for lack of money', () => {
     expect(drafts.map((draft) => known.find(draft))).toEqual([null, null, null, null]);
   });
 
+  it('is not remembered if an account could pay more before it was known', () => {
+    const known = new KnownRefusals();
+    const { raises } = known;
+    known.forget([2]);
+    known.add(draftOf(1), broke, raises);
+    expect(known.find(draftOf(1))).toBeNull();
+  });
+
   it('is remembered for 10,000 accounts', () => {
     const known = new KnownRefusals();
     for (let id = 0; id <= 10_000; id += 1) known.add(draftOf(id), broke);

@@ -1,6 +1,6 @@
 -- Accepts messages that cost nothing, in one statement: takes their idempotency keys, writes them with their contents and
 -- queue rows, and counts them in the limits. Returns the messages that are written. Those whose key an earlier request has
--- taken, or which cost something, are left out: read_unwritten.sql says why. A limit that has too little left raises its
+-- taken, or which cost something, are left out. A limit that has too little left raises its
 -- SQLSTATE instead, which undoes everything. Whatever costs something, ends with its outcome or is rendered by the senders
 -- is written by write_messages.sql, which does the same and more, but takes a tenth longer.
 --

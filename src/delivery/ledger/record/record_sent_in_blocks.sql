@@ -65,7 +65,12 @@ with batches as materialized (
   join intents e on e.owner = b.owner and e.seq = b.seq
   cross join lateral (select unsent_at from messages o where o.id = i.id offset 0 for no key update) m
   where (select count(*) from updated) < cardinality($6::bigint[]) and m.unsent_at is not null
-    and (i.id in (select id from updated)) is not true
+    and (i.id in (select id from written)) is not true
+  union all
+  -- This statement has changed these, and a lock of its own would leave them out.
+  select b.campaign_id, b.n, w.id from written w join batches b on w.id between b.first_id and b.last_id
+  join intents e on e.owner = b.owner and e.seq = b.seq
+  where w.sent_at <> w.updated_at and w.unsent_at is not null
 )
 -- <changed_blocks>
 , changed_blocks as materialized (

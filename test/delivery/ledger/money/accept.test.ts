@@ -441,3 +441,17 @@ it('never exceeds the cap by one cent, however many requests are concurrent', as
   expect(await monthsOf(test.database, account)).toEqual({ emails: 47, free: 7, texts: 0, spent: 4_000 });
   expect(await written(account)).toBe(47);
 });
+
+it('remembers that an account pays after it has sent a test message', async () => {
+  const account = await insertPayer(test.database, { funds: 10 * PRICE });
+  await accept(submission(account));
+  await accept(submission(account, { test: true }));
+  statements = [];
+  await accept(submission(account));
+  expect(writes()).toBe(1);
+});
+
+it('refuses a test message whose account has just been removed', async () => {
+  const gone = { accountId: 900_000, brandId: 900_000 } as QueuedAccount;
+  await expect(accept(submission(gone, { test: true }))).rejects.toMatchObject({ code: 'unavailable' });
+});

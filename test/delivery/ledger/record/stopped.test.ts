@@ -117,6 +117,11 @@ const others: Record<string, Other> = {
     given: [outcomes.accepted],
     run: (_batches, ids) => reportAbout(ids, 'failed', 'delivered'),
   },
+  // Then the sender knows the id of a message that was not sent in the end.
+  'failures of a block whose provider gives ids': {
+    given: [{ ...outcomes.accepted, providerMessageId: 'p-1' }],
+    run: (_batches, ids) => reportAbout(ids, 'failed', 'delivered'),
+  },
   'the end of its process': { given: all, run: () => sender.die() },
 };
 
