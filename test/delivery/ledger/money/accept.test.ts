@@ -452,6 +452,6 @@ it('remembers that an account pays after it has sent a test message', async () =
 });
 
 it('refuses a test message whose account has just been removed', async () => {
-  const gone = { accountId: 900_000, brandId: 900_000 } as QueuedAccount;
+  const gone = { accountId: 900_000, brandId: 900_000 };
   await expect(accept(submission(gone, { test: true }))).rejects.toMatchObject({ code: 'unavailable' });
 });
