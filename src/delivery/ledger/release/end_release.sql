@@ -13,8 +13,11 @@ declare
   providers bigint[];
 begin
   select array_agg(h.channel), array_agg(h.class), array_agg(h.provider_id) into channels, classes, providers from (
+    -- <held_backlogs>
     select channel, class, provider_id from held_backlogs where account_id = account
-    order by channel, class, provider_id for update) h;
+    order by channel, class, provider_id for update
+    -- </held_backlogs>
+    ) h;
 
   update held_backlogs b set release_count = null, released_until = null
   from unnest(channels, classes, providers) as h (channel, class, provider_id)

@@ -14,12 +14,30 @@ const PAGE = 2_000;
 /** When to check again the messages that a release left held: they were locked, or a limit had no room for them. */
 const RECHECK = `interval '10 seconds'`;
 
+/** SQL: locks the held blocks of an account in the order that all statements keep. */
+const heldBlocksSql = (accountId: string): string => `
+    select campaign_id, n from campaign_blocks
+    where account_id = ${accountId} and hold_reason is not null and owner is null and closed_at is null
+    order by campaign_id, n for update`;
+
+/** SQL: locks the held backlogs of an account in the order that all statements keep. */
+const heldBacklogsSql = (accountId: string): string => `
+  select channel, class, provider_id from held_backlogs where account_id = ${accountId}
+  order by channel, class, provider_id for update`;
+
 export const releaseHeldFunction = defineFunction(import.meta.url, './release_held.sql', {
   table: undefined,
-  regions: { woken_campaigns: () => wakeCampaignsSql('unnest(campaigns) as b (campaign_id)') },
+  regions: {
+    held_blocks: () => heldBlocksSql('account'),
+    held_backlogs: () => heldBacklogsSql('account'),
+    woken_campaigns: () => wakeCampaignsSql('unnest(campaigns) as b (campaign_id)'),
+  },
 });
 
-export const endReleaseFunction = defineFunction(import.meta.url, './end_release.sql');
+export const endReleaseFunction = defineFunction(import.meta.url, './end_release.sql', {
+  table: undefined,
+  regions: { held_backlogs: () => heldBacklogsSql('account') },
+});
 
 /**
  * Makes senders check the held messages of an account now, because a limit has ended. They release the messages in
@@ -41,14 +59,7 @@ export async function releaseHeld(
  * locked a block may wait for the month.
  */
 export async function lockHeldBlocks(trx: Queryable, accountId: number): Promise<void> {
-  await trx.query({
-    name: 'lock_held_blocks',
-    text: `
-    select campaign_id, n from campaign_blocks
-    where account_id = $1 and hold_reason is not null and owner is null and closed_at is null
-    order by campaign_id, n for update`,
-    values: [accountId],
-  });
+  await trx.query({ name: 'lock_held_blocks', text: heldBlocksSql('$1'), values: [accountId] });
 }
 
 interface HeldBacklog extends Backlog {

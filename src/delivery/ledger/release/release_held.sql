@@ -21,19 +21,28 @@ declare
 begin
   if skip_locked then
     select array_agg(b.campaign_id), array_agg(b.n) into campaigns, numbers from (
+      -- <held_blocks>
       select campaign_id, n from campaign_blocks
       where account_id = account and hold_reason is not null and owner is null and closed_at is null
-      order by campaign_id, n for update skip locked) b;
+      order by campaign_id, n for update
+      -- </held_blocks>
+      skip locked) b;
   else
     select array_agg(b.campaign_id), array_agg(b.n) into campaigns, numbers from (
+      -- <held_blocks>
       select campaign_id, n from campaign_blocks
       where account_id = account and hold_reason is not null and owner is null and closed_at is null
-      order by campaign_id, n for update) b;
+      order by campaign_id, n for update
+      -- </held_blocks>
+      ) b;
   end if;
 
   select array_agg(h.channel), array_agg(h.class), array_agg(h.provider_id) into channels, classes, providers from (
+    -- <held_backlogs>
     select channel, class, provider_id from held_backlogs where account_id = account
-    order by channel, class, provider_id for update) h;
+    order by channel, class, provider_id for update
+    -- </held_backlogs>
+    ) h;
 
   if campaigns is not null then
     update campaign_blocks b set due_at = now(), hold_reason = null
