@@ -4,10 +4,7 @@ import { keepPartitions, type PartitionedTable } from './partitions.ts';
 import { installFunctions, MIGRATION_LOCK } from './sql/install.ts';
 
 async function withLock<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'carillon migrate',
-  });
+  const client = new pg.Client({ connectionString: url, application_name: 'carillon migrate' });
   await client.connect();
   try {
     // The role may have limits for the statements of processes. Indexes and other migrations take longer.

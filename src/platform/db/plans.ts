@@ -44,9 +44,9 @@ export class PlanningClient extends pg.Client {
   }
 
   /**
-   * Stops this connection from keeping plans, if the server may lose rows of them. Behind a pooler, the setting would
-   * reach a connection that any client may get next, and hide from {@link requireSafePlans} how the others are set. So
-   * what the pooler, the role or the database has set stays.
+   * Stops this connection from keeping plans, if the server may lose rows of them. What a pooler, the role or the
+   * database has set stays: behind a pooler, the setting reaches a connection that any client may get next, and would
+   * hide from {@link requireSafePlans} how the others are set.
    */
   stopKeptPlans(): void {
     // A lost connection fails the next statement, too.
