@@ -9,7 +9,7 @@ import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { createIdAllocator, type IdAllocator } from '../../platform/db/id-allocator.ts';
-import { keyConflict } from '../../platform/db/idempotency.ts';
+import { isSameFingerprint, keyConflict } from '../../platform/db/idempotency.ts';
 import { decide, type DecideDeps, type Outcome, type Row, type Submission } from './decide.ts';
 import type { MessageDraft } from './draft.ts';
 import { KnownRefusals } from './known-refusals.ts';
@@ -93,16 +93,13 @@ function findLeaders(rows: readonly Row[]): Map<Row, Row> {
 
 /** The answer to a follower, which depends on the outcome of its leader. */
 function followerAnswer(row: Row, leader: Row, outcome: Outcome): Answer {
-  const { fingerprint = null } = leader;
+  const fingerprint = leader.fingerprint ?? Buffer.alloc(0);
   const replayed = (id: number, status: number) =>
-    answerOf(
-      keptOutcome({ fingerprint: fingerprint ?? Buffer.alloc(0), resource_id: id, status }, row.fingerprint),
-    );
+    answerOf(keptOutcome({ fingerprint, resource_id: id, status }, row.fingerprint));
   if (outcome.kind === 'written') return replayed(outcome.message.id, 201);
   if (outcome.kind === 'replayed') return replayed(outcome.id, outcome.status);
   // The leader took no key. A follower with another payload may have another outcome.
-  const same = Buffer.compare(row.fingerprint ?? Buffer.alloc(0), fingerprint ?? Buffer.alloc(0)) === 0;
-  return same ? answerOf(outcome) : 'again';
+  return isSameFingerprint(fingerprint, row.fingerprint) ? answerOf(outcome) : 'again';
 }
 
 /** Bytes of a message in the statement, roughly. */

@@ -16,7 +16,7 @@ import { isPaidByMessage } from '../../delivery/terms/units.ts';
 import { AppError } from '../../errors.ts';
 import { isConnectionError } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
-import { messageKeyOf } from './kept-keys.ts';
+import { messageKeyOf } from './message-key.ts';
 import type { KnownRefusals } from './known-refusals.ts';
 import type { Payers } from './payers.ts';
 

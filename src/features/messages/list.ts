@@ -6,7 +6,7 @@ import { keySpace } from '../../platform/db/idempotency.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { skipNewerDays } from './deep-page.ts';
-import { MESSAGES_ENDPOINT } from './kept-keys.ts';
+import { MESSAGES_ENDPOINT } from './message-key.ts';
 import { findIdSpan, type IdSpan } from './id-span.ts';
 import { messageColumns, sendingSql, subjectSql, VERSION_JOIN } from './model.ts';
 import type { MessageRow } from './presenter.ts';

@@ -21,7 +21,7 @@ import { FUNDS_CHANNEL } from '../../delivery/ledger/limits/admission.ts';
 import { createAcceptor, type QueuedMessage } from './accept.ts';
 import { createHeldMessages, type HeldBound } from './held-bound.ts';
 import { draftMessage, type MessageDraft } from './draft.ts';
-import { MESSAGES_ENDPOINT, TEST_KEYS } from './kept-keys.ts';
+import { MESSAGES_ENDPOINT, TEST_KEYS } from './message-key.ts';
 import { listMessages, type MessageFilters } from './list.ts';
 import { findMessage, findMessageEvents } from './model.ts';
 import { bodyOf } from './resend.ts';

@@ -32,11 +32,9 @@ export function keyConflict(): AppError {
   return new AppError('idempotency_conflict', 'this idempotency key was used with a different payload');
 }
 
-/** @throws AppError `idempotency_conflict` unless both fingerprints are equal */
-export function requireSameFingerprint(kept: Uint8Array, given: Uint8Array): void {
-  if (Buffer.compare(kept, given) === 0) return;
-  throw keyConflict();
-}
+/** Whether two requests have the same payload. @param given null or undefined: a request without a fingerprint */
+export const isSameFingerprint = (kept: Uint8Array, given: Uint8Array | null | undefined): boolean =>
+  Buffer.compare(kept, given ?? Buffer.alloc(0)) === 0;
 
 /**
  * The value of the column `endpoint`: each endpoint has its own idempotency keys, and test keys have theirs.
@@ -72,7 +70,8 @@ export interface IdempotentResult {
   replayed: boolean;
 }
 
-interface KeptRow {
+/** The row of a key. */
+export interface KeptKey {
   fingerprint: Buffer;
   status: number;
   resource_id: number;
@@ -128,14 +127,14 @@ export async function findOutcome(
   db: Queryable,
   request: IdempotentRequest,
 ): Promise<{ status: number; resourceId: number } | null> {
-  const { rows } = await db.query<KeptRow>(
+  const { rows } = await db.query<KeptKey>(
     `select fingerprint, status, resource_id from idempotency_keys
      where brand_id = $1 and endpoint = $2 and key = $3 and created_at >= now() - make_interval(days => $4)`,
     [request.brandId, request.endpoint, request.key, IDEMPOTENCY_DAYS],
   );
   const [kept] = rows;
   if (!kept) return null;
-  requireSameFingerprint(kept.fingerprint, request.fingerprint);
+  if (!isSameFingerprint(kept.fingerprint, request.fingerprint)) throw keyConflict();
   return { status: kept.status, resourceId: kept.resource_id };
 }
 

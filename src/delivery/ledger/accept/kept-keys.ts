@@ -1,26 +1,18 @@
-import { IDEMPOTENCY_DAYS } from '../../../platform/db/idempotency.ts';
+import {
+  IDEMPOTENCY_DAYS,
+  type IdempotentRequest,
+  isSameFingerprint,
+  type KeptKey,
+} from '../../../platform/db/idempotency.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 
 /** The idempotency key that a message is sent with. */
-export interface MessageKey {
-  /** The name under which it is kept, from `keySpace`. */
-  endpoint: string;
-  key: string;
-  /** Of the request. */
-  fingerprint: Buffer;
-}
+export type MessageKey = Omit<IdempotentRequest, 'brandId'>;
 
 /** A message with or without a key. */
 export interface Keyed {
   brand_id: number;
   key?: MessageKey | null | undefined;
-}
-
-/** The row of an earlier request with the same key. */
-export interface KeptKey {
-  fingerprint: Buffer;
-  status: number;
-  resource_id: number;
 }
 
 /** What becomes of a message whose key an earlier request has taken. */
@@ -32,7 +24,7 @@ export type KeptOutcome =
 
 /** @param fingerprint of the later request */
 export const keptOutcome = (kept: KeptKey, fingerprint: Buffer | null | undefined): KeptOutcome =>
-  Buffer.compare(kept.fingerprint, fingerprint ?? Buffer.alloc(0)) === 0
+  isSameFingerprint(kept.fingerprint, fingerprint)
     ? { kind: 'replayed', id: kept.resource_id, status: kept.status }
     : { kind: 'conflict' };
 

@@ -1,9 +1,10 @@
 import { AppError } from '../../../errors.ts';
+import type { KeptKey } from '../../../platform/db/idempotency.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { hashedName } from '../../../platform/db/sql/names.ts';
 import { isPaidByMessage } from '../../terms/units.ts';
 import { acceptRules, type LimitSettings } from '../limits/authority.ts';
-import { findKept, type KeptKey, type KeptOutcome, keptOutcome, type MessageKey } from './kept-keys.ts';
+import { findKept, type KeptOutcome, keptOutcome, type MessageKey } from './kept-keys.ts';
 import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } from './new-message.ts';
 import { refusalOf } from './reserve.ts';
 import type { TrackingDefaults } from './route.ts';
@@ -100,21 +101,24 @@ function jsonOf(settings: object): string {
   return text;
 }
 
+/** The columns of a message that its key gives it. */
+const idempotencyKey = ({ key }: MessageKey) => ({ idempotency_key: key });
+
+/** The same, with what the statement needs to keep the key. */
+const keptKey = ({ key, endpoint, fingerprint }: MessageKey) => ({
+  idempotency_key: key,
+  key_space: endpoint,
+  fingerprint: fingerprint.toString('base64'),
+});
+
 /** The messages as the SQL reads them. */
-const given = (messages: readonly AcceptedMessage[], source: MessageSource): string =>
+const given = (
+  messages: readonly AcceptedMessage[],
+  source: MessageSource,
+  keyColumnsOf: (key: MessageKey) => object,
+): string =>
   JSON.stringify(
-    messages.map((message) =>
-      message.key
-        ? {
-            ...message,
-            ...source,
-            key: undefined,
-            idempotency_key: message.key.key,
-            key_space: message.key.endpoint,
-            fingerprint: message.key.fingerprint.toString('base64'),
-          }
-        : { ...message, ...source },
-    ),
+    messages.map(({ key, ...message }) => ({ ...message, ...source, ...(key && keyColumnsOf(key)) })),
   );
 
 function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions): Arguments {
@@ -128,7 +132,7 @@ function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions
   const each = <Value>(isNeeded: boolean, value: (message: AcceptedMessage) => Value) =>
     isNeeded ? messages.map(value) : null;
   return {
-    given: given(messages, source),
+    given: given(messages, source, idempotencyKey),
     ids: each(true, ({ id }) => id),
     accounts: each(true, ({ account_id }) => account_id),
     channels: each(reserving || limited, ({ channel }) => channel),
@@ -176,7 +180,7 @@ async function writeUnpricedMessages(
 ): Promise<Outcomes> {
   const counting = counted ? limits : undefined;
   const keyed = messages.some(({ key }) => key);
-  const values = [given(messages, source), tracking === undefined ? null : jsonOf(tracking)];
+  const values = [given(messages, source, keptKey), tracking === undefined ? null : jsonOf(tracking)];
   const { rows } = await client.query<WrittenMessage>({
     ...unpricedStatement(keyed, counting !== undefined),
     values: counting === undefined ? values : [...values, jsonOf(counting)],
