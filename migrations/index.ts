@@ -112,6 +112,9 @@ import * as mailDates from './0143_mail_dates.ts';
 import * as raisedFunds from './0145_raised_funds.ts';
 import * as comments from './0146_comments.ts';
 import * as installedFunctions from './0147_installed_functions.ts';
+import * as letters from './0148_letters.ts';
+import * as attachments from './0149_attachments.ts';
+import * as wholeQueue from './0150_whole_queue.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -229,4 +232,7 @@ export const migrations = [
   raisedFunds,
   comments,
   installedFunctions,
+  letters,
+  attachments,
+  wholeQueue,
 ];

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { Refusal } from '../limits/authority.ts';
+import type { LetterPart } from '../../terms/letter.ts';
 import type { Channel, SkipCode } from '../../terms/message.ts';
 import type { AnsweredMail } from '../../content/mime/answer-headers.ts';
 import type { ClaimId } from '../ownership/claims.ts';
@@ -49,6 +50,8 @@ export interface BatchMessage {
   campaign: CampaignPart | null;
   /** Set for messages of flows. */
   flow?: FlowPart | null;
+  /** Set for the copies of a letter. */
+  letter?: LetterPart | null;
 }
 
 /**

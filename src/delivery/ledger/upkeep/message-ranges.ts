@@ -49,8 +49,14 @@ const messageContents: RangedTable = {
   ahead: 3,
 };
 
+/** Tables of what is removed with the contents of messages. */
+const contentTables: RangedTable[] = [
+  messageContents,
+  ...['letters', 'letter_addresses', 'message_attachments'].map((name) => ({ ...messageContents, name })),
+];
+
 /** The tables that grow with each message. They are partitioned by ranges of message ids. */
-export const messageTables = [messages, messageEvents, messageInteractions, messageContents];
+export const messageTables = [messages, messageEvents, messageInteractions, ...contentTables];
 
 /** Returns the lowest id that a message may have. Retention has dropped all messages with lower ids. */
 export async function firstMessageId(client: Queryable): Promise<number> {
@@ -190,7 +196,7 @@ export const messageRanges: HousekeepingTask = {
       if (await openNextRange(client, asOf)) changes += 1;
       for (const table of messageTables) {
         changes += (await makeRangesAhead(client, table)).length;
-        const keptDays = table === messageContents ? contentDays : messageDays;
+        const keptDays = contentTables.includes(table) ? contentDays : messageDays;
         changes += await dropClosed(client, table, daysBefore(asOf, keptDays), { pool, progress });
         progress();
       }

@@ -1,5 +1,7 @@
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 import type { BuiltMessage, EmailContent } from '../../content/mime/message.ts';
+import type { EmailAddress } from '../../terms/addresses/email.ts';
+import type { AttachmentFields } from '../../terms/letter.ts';
 
 /** The outcome of a message that was handed over, but to which the service had not replied when the provider stopped. */
 export interface OpenOutcome {
@@ -43,6 +45,43 @@ export interface OutgoingEmail {
   content: EmailContent;
   /** The complete signed message, with identical bytes each time the same email is handed over. */
   built: BuiltMessage;
+}
+
+/** A complete message that is read in pieces, because it has files. */
+export interface StreamedMessage {
+  /** Bytes of all pieces. */
+  readonly size: number;
+  readonly smtpUtf8: boolean;
+  readonly eightBit: boolean;
+  /**
+   * The message in pieces of at most 64 KiB, the same each time. Each line ends with CRLF, and none begins with a dot.
+   * @throws Error if a file cannot be read; then the pieces so far are no message
+   */
+  pieces(): AsyncIterable<Buffer>;
+}
+
+/** A file, for providers that do not take a complete message. */
+export interface OutgoingFile extends AttachmentFields {
+  /**
+   * Its bytes in base64 without line breaks.
+   * @throws Error if it cannot be read
+   */
+  base64(): Promise<Buffer>;
+}
+
+/** The fields of a letter, for providers that do not take a complete message. */
+export interface LetterFields {
+  /** Who stands in the header, whoever this copy is for. */
+  to: readonly EmailAddress[];
+  cc: readonly EmailAddress[];
+  replyTo: readonly EmailAddress[];
+  files: readonly OutgoingFile[];
+}
+
+/** A copy of a letter, for a provider. */
+export interface OutgoingLetter extends Omit<OutgoingEmail, 'built'> {
+  built: StreamedMessage;
+  letter: LetterFields;
 }
 
 /** How Carillon reaches one email service. `docs/providers.md` describes the contract. */
