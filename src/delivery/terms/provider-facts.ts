@@ -1,7 +1,7 @@
 /** What the kinds of email providers can take, for the statements that choose one for a letter. */
 export interface ProviderFacts {
   /**
-   * Maximum size of a built message in bytes; null: the kind has no limit, but its server may have told its own, which
+   * Maximum size of a built message in bytes; null: the kind has no limit, but its server may have said its own, which
    * `provider_sizes` has.
    */
   maxBytes: number | null;
@@ -28,3 +28,20 @@ export const providerFacts: Readonly<Record<string, ProviderFacts>> = {
   postmark: { maxBytes: 10 * MIB, ccIsEnvelope: true, streams: false },
   resend: { maxBytes: 40 * MIB, ccIsEnvelope: true, streams: false },
 };
+
+/** SQL: a value by the kind of a provider; null for kinds without one. */
+const byKindSql = (kind: string, valueOf: (facts: ProviderFacts) => string | null): string => {
+  const cases = Object.entries(providerFacts).flatMap(([name, facts]) => {
+    const value = valueOf(facts);
+    return value === null ? [] : [`when '${name}' then ${value}`];
+  });
+  return `case ${kind} ${cases.join(' ')} end`;
+};
+
+/** SQL: the maximum size of a built message, by the kind of provider; null: none. */
+export const maxBytesSql = (kind: string): string =>
+  byKindSql(kind, ({ maxBytes }) => (maxBytes === null ? null : String(maxBytes)));
+
+/** SQL: whether the service sends to everyone in the header, by the kind of provider. Never null. */
+export const ccIsEnvelopeSql = (kind: string): string =>
+  `coalesce(${byKindSql(kind, ({ ccIsEnvelope }) => (ccIsEnvelope ? 'true' : null))}, false)`;

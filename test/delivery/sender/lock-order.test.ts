@@ -1,6 +1,8 @@
 // Senders lock rows in one fixed order, so that recording, recovery and release cannot deadlock.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
+import { allocateMessageIds } from '../../../src/delivery/ledger/accept/write-messages.ts';
+import { writeSet } from '../../../src/delivery/ledger/accept/write-set.ts';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
@@ -126,6 +128,54 @@ describe('rows that several statements lock', () => {
     expect(await unlockedRows(lock, first, release, [others])).toEqual([ACCOUNTS]);
     const { rows } = await database.pool.query('select distinct owner from send_queue');
     expect(rows).toEqual([{ owner: null }]);
+  });
+
+  it('are files by hash, then the month of the account, when a letter is accepted', async () => {
+    const { accountId, brandId } = accounts[0] as QueuedAccount;
+    const hashes = [3, 1, 2].map((byte) => Buffer.alloc(32, byte));
+    await database.pool.query(
+      `with month as (insert into account_months (account_id, month) values ($1, current_month())),
+         price as (insert into prices (tier, kind, millicents) values ('trusted', 'email', 0))
+       insert into attachment_files (account_id, sha256, storage_key, size, kept_until)
+       select $1, f, encode(f, 'hex'), 1, now() from unnest($2::bytea[]) f`,
+      [accountId, hashes],
+    );
+    const [id = 0] = await allocateMessageIds(database.pool, 1);
+    const message = {
+      ...{
+        id,
+        account_id: accountId,
+        brand_id: brandId,
+        channel: 'email' as const,
+        status: 'queued' as const,
+      },
+      ...{ test: false, to_address: 'ada@example.com', to_key: 'ada@example.com' },
+    };
+    const file = {
+      filename: 'a',
+      contentType: 'text/plain',
+      contentId: null,
+      size: 1,
+      stored: true,
+    } as const;
+    const letter = {
+      ...{
+        html: null,
+        text: 'Hi',
+        headers: null,
+        replyTo: null,
+        wireBytes: 9,
+        addresses: [],
+        defaultKind: 'smtp',
+      },
+      files: hashes.map((sha256) => ({ ...file, disposition: 'attachment' as const, sha256 })),
+    };
+    const source = { class: messageClasses.transactional };
+    const accept = () =>
+      writeSet(database.pool, [message], { source, limits: TEST_LIMITS, atomic: true, letter });
+    const lock = `select 1 from attachment_files where account_id = $1 and get_byte(sha256, 0) = 1 for update`;
+    const others = ['attachment_files', 'account_months'].map((table) => `select 1 from ${table} for update`);
+    expect(await unlockedRows(lock, accountId, accept, others)).toEqual([hashes.length, 1]);
   });
 
   it('are outcomes of the account, then its held backlogs, when sending is resumed', async () => {

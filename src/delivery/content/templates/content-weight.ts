@@ -36,6 +36,22 @@ export function isHeavy(content: Content): boolean {
   return weightOf(content) > MAX_WEIGHT_AT_ONCE;
 }
 
+/** The bytes and the weight of a content, as {@link contentBytesSql} and {@link contentWeightSql} say. */
+export function contentSizeOf(
+  content: Pick<Content, 'html' | 'text'> & { headers: Content['headers'] | null },
+): {
+  bytes: number;
+  weight: number;
+} {
+  const [html, text, headers] = [
+    Buffer.byteLength(content.html ?? ''),
+    Buffer.byteLength(content.text ?? ''),
+    content.headers === null ? 0 : Buffer.byteLength(JSON.stringify(content.headers)),
+  ];
+  const bytes = html + text + headers;
+  return { bytes, weight: bytes + SLOW_FACTOR * (headers + (content.text === null ? html : 0)) };
+}
+
 /** SQL: bytes of a message's content. The texts are in memory while it is accepted, so their lengths cost nothing. */
 export const contentBytesSql = `coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
       + coalesce(octet_length(headers::text), 0)`;

@@ -1,4 +1,5 @@
 /** The columns of messages that callers set, and the types that derive from them. */
+import type { RecipientKind } from '../../terms/letter.ts';
 import type {
   Bounce,
   Channel,
@@ -108,6 +109,24 @@ export const renderedQueueColumns = {
   version_bytes: column<number | null>('integer'),
 };
 
+/** Additional columns of the copies of a letter. */
+export const letterColumns = {
+  /** The id of its first copy. */
+  letter_id: column<number | null>('bigint'),
+  recipient_kind: column<RecipientKind | null>('text'),
+};
+
+/** What the statement needs to know of the letter, which has the content. */
+export const wholeColumns = {
+  has_html: column<boolean | null>('boolean'),
+  /** As `content_bytes` of the queue row. */
+  whole_bytes: column<number | null>('integer'),
+  /** As its `content_weight`. */
+  whole_weight: column<number | null>('integer'),
+  /** Of all files, not folded. */
+  file_bytes: column<number | null>('integer'),
+};
+
 /** What sends the messages. Their class depends on it. */
 export type MessageSource =
   | { class: typeof messageClasses.transactional }
@@ -120,6 +139,10 @@ export type NewMessage = Omit<Values<typeof inputColumns>, 'class' | 'campaign_i
 /** A message without a stored content: the sender renders it from `content_version_id`. */
 export type NewRenderedMessage = Omit<NewMessage, keyof typeof contentColumns> &
   Values<typeof renderedColumns & typeof renderedQueueColumns>;
+
+/** A copy of a letter, without the content, by column. */
+export type LetterCopy = Omit<NewMessage, keyof typeof contentColumns> &
+  Values<typeof letterColumns & typeof wholeColumns>;
 
 export interface WrittenMessage {
   id: number;

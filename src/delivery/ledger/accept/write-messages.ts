@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { AppError } from '../../../errors.ts';
 import type { KeptKey } from '../../../platform/db/idempotency.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
@@ -44,22 +45,27 @@ export type WriteOutcome =
   | { kind: 'missing' };
 
 /** A row of what the function returns. */
-interface OutcomeRow extends WrittenMessage {
+export interface OutcomeRow extends WrittenMessage {
   /** `written`, `charged`, or why its account cannot pay. */
   outcome: string;
 }
 
-function outcomeOf(row: OutcomeRow): WriteOutcome {
+/** The error of a message that its account cannot pay. @param outcome from the function */
+export function unpaidOf(outcome: string): AppError {
+  const error = refusalOf(outcome);
+  if (error === null) throw new Error(`write_messages returned ${outcome}, which is unknown`);
+  return error;
+}
+
+export function outcomeOf(row: OutcomeRow): WriteOutcome {
   const { outcome } = row;
   if (outcome === 'written' || outcome === 'charged')
     return { kind: 'written', message: row, isCharged: outcome === 'charged' };
-  const error = refusalOf(outcome);
-  if (error === null) throw new Error(`write_messages returned ${outcome}, which is unknown`);
-  return { kind: 'refused', error };
+  return { kind: 'refused', error: unpaidOf(outcome) };
 }
 
 /** The error of the limit that refused the messages; any other error is returned unchanged. */
-function errorOf(error: unknown): unknown {
+export function errorOf(error: unknown): unknown {
   const { code } = error as { code?: string };
   const rule = acceptRules.find(({ sqlstate }) => sqlstate === code);
   if (rule) return new AppError(rule.code, rule.message);
@@ -69,22 +75,28 @@ function errorOf(error: unknown): unknown {
 /** Arguments of the function, by the names of its parameters. It has a default for each one that is left out. */
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** A call of the function with the arguments that are there: each one costs time, even if it is null. */
-function callOf(given: Arguments) {
-  const values = Object.entries(given).filter(([, value]) => value !== null && value !== false);
-  let count = 0;
-  const named = values.map(([name, value]) => `${name} => ${value === true ? 'true' : `$${++count}`}`);
-  const text = `select * from ${writeFunction.name}(${named.join(', ')})`;
-  return { text, values: values.map(([, value]) => value).filter((value) => value !== true) };
-}
-
 const names = new Map<string, string>();
 
 /** The name under which a call is prepared. There are as many as combinations of arguments that are sent. */
-function nameOf(text: string): string {
-  const name = names.get(text) ?? hashedName(writeFunction.base, text);
+function nameOf(base: string, text: string): string {
+  const name = names.get(text) ?? hashedName(base, text);
   names.set(text, name);
   return name;
+}
+
+type Called = Pick<typeof writeFunction, 'name' | 'base'>;
+
+/** A call of a function with the arguments that are there: each one costs time, even if it is null. */
+export function callOf({ name, base }: Called, given: Arguments): pg.QueryConfig {
+  const values = Object.entries(given).filter(([, value]) => value !== null && value !== false);
+  let count = 0;
+  const named = values.map(([key, value]) => `${key} => ${value === true ? 'true' : `$${++count}`}`);
+  const text = `select * from ${name}(${named.join(', ')})`;
+  return {
+    name: nameOf(base, text),
+    text,
+    values: values.map(([, value]) => value).filter((value) => value !== true),
+  };
 }
 
 /** What is written with a message that needs no sender; null if it is an ordinary message. */
@@ -121,7 +133,7 @@ const given = (
     messages.map(({ key, ...message }) => ({ ...message, ...source, ...(key && keyColumnsOf(key)) })),
   );
 
-function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions): Arguments {
+export function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions): Arguments {
   const { source, limits, counted = true, money, tracking, rendered = false } = options;
   const reserving = money === 'reserve';
   const limited = limits !== undefined && counted;
@@ -155,15 +167,15 @@ function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions
   };
 }
 
-type Outcomes = Map<number, WriteOutcome>;
+/** By the ids of the messages. */
+export type Outcomes = Map<number, WriteOutcome>;
 
 async function callFunction(
   client: Queryable,
   messages: readonly AcceptedMessage[],
   options: WriteOptions,
 ): Promise<Outcomes> {
-  const { text, values } = callOf(argumentsOf(messages, options));
-  const { rows } = await client.query<OutcomeRow>({ name: nameOf(text), text, values });
+  const { rows } = await client.query<OutcomeRow>(callOf(writeFunction, argumentsOf(messages, options)));
   return new Map(rows.map((row) => [row.id, outcomeOf(row)]));
 }
 
@@ -192,7 +204,7 @@ async function writeUnpricedMessages(
  * Decides about messages that were neither written nor refused: an earlier request has taken their key, or they cost
  * something and were left out.
  */
-async function addUnwritten(
+export async function addUnwritten(
   outcomes: Outcomes,
   client: Queryable,
   messages: readonly AcceptedMessage[],

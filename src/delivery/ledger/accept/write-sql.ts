@@ -11,9 +11,11 @@ import {
   contentColumns,
   inputColumns,
   keyColumns,
+  letterColumns,
   messageColumns,
   renderedColumns,
   renderedQueueColumns,
+  wholeColumns,
 } from './new-message.ts';
 import { replyToSql, routeSql, trackedSql } from './route.ts';
 import { MAX_TEST_MESSAGES } from './test-messages.ts';
@@ -70,14 +72,21 @@ const regionsOf = (setting: Setting) => ({
   refused: refusedSql,
 });
 
-const stored = { ...messageColumns, ...renderedColumns };
+const stored = { ...messageColumns, ...renderedColumns, ...letterColumns };
+const given = {
+  ...inputColumns,
+  ...renderedColumns,
+  ...renderedQueueColumns,
+  ...letterColumns,
+  ...wholeColumns,
+};
 
 export const writeFunction = defineFunction(import.meta.url, './write_messages.sql', {
   table: acceptRules,
   regions: {
     ...regionsOf(settingIn('settings')),
-    tracked: () => trackedSql('links', `(rendered or coalesce(i.html, '') <> '')`),
-    input_columns: () => parametersOf({ ...inputColumns, ...renderedColumns, ...renderedQueueColumns }),
+    tracked: () => trackedSql('links', `(rendered or i.has_html or coalesce(i.html, '') <> '')`),
+    input_columns: () => parametersOf(given),
     message_columns: () => Object.keys(stored).join(', '),
     message_values: () => valuesOf(stored),
     paid_by_message: () => paidByMessageSql('i.channel'),

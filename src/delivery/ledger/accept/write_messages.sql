@@ -5,6 +5,7 @@
 -- little left raises its SQLSTATE instead, which undoes everything.
 --
 -- sent by: acceptMessages
+-- called by: accept_set
 -- given: the messages, with the columns of new-message.ts
 -- ids: their ids
 -- accounts: their accounts
@@ -25,6 +26,7 @@
 -- limited: whether the limits count the messages
 -- settings: the settings of the limits
 -- links: the address and the key of tracked links; null: no message is tracked
+-- letter_route: the provider of the messages that are copies of a letter
 -- locks: account_months and wallets, in the order of the accounts; idempotency_keys, in the order of the key; then only
 --   what it inserts, until the counters of the limits, in the order of the accounts; then, for test messages, an advisory
 --   lock for each account. Requests of the same account in other processes wait for a counter until the commit, so it is
@@ -38,7 +40,7 @@ create function write_messages(
   fingerprints text[] default null, domains bigint[] default null, statuses text[] default null,
   tests boolean[] default null, ended json default null, reserving boolean default false,
   only_free boolean default false, rendered boolean default false, limited boolean default false,
-  settings jsonb default null, links jsonb default null)
+  settings jsonb default null, links jsonb default null, letter_route bigint default null)
 returns table (
   id bigint, outcome text, from_address text, reply_to text, tracking jsonb, created_at timestamptz, provider_id bigint)
 -- A plan for its values would save nothing: PostgreSQL prefers it because it leaves out parts, but planning costs more
@@ -148,15 +150,16 @@ begin
         case i.channel when 'email' then a.email_reply_to end
         -- </reply_to>
       ) as reply_address,
+      case when i.letter_id is not null then letter_route else
       -- <route>
       case when case i.channel when 'email' then a.email_provider_ids
       else a.sms_provider_ids end is null then coalesce(i.provider_id, 0)
       else choose_provider(i.channel, i.provider_id, case i.channel when 'email' then a.email_provider_ids
         else a.sms_provider_ids end) end
       -- </route>
-      as route,
+      end as route,
       -- <tracked>
-        case when i.channel = 'email' and links is not null and (rendered or coalesce(i.html, '') <> '') then (
+        case when i.channel = 'email' and links is not null and (rendered or i.has_html or coalesce(i.html, '') <> '') then (
         select case when w.opens or w.clicks
           then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
               'own', nullif(links->>'publicUrl', w.host), 'key', links->>'keyId'))
@@ -183,7 +186,8 @@ begin
       "tracking" jsonb, "idempotency_key" text, "provider" text, "sent_at" timestamptz, "delivered_at" timestamptz,
       "failure" jsonb, "bounce" jsonb, "answers_mail" boolean, "html" text, "text" text, "headers" jsonb, "domain_id" bigint,
       "provider_id" bigint, "default_from" text, "events" jsonb, "flow_run_id" bigint, "flow_step_id" integer,
-      "contact_id" bigint, "version_bytes" integer
+      "contact_id" bigint, "version_bytes" integer, "letter_id" bigint, "recipient_kind" text, "has_html" boolean,
+      "whole_bytes" integer, "whole_weight" integer, "file_bytes" integer
       -- </input_columns>
     )) with ordinality as i
     join accounts a on a.id = i.account_id
@@ -200,13 +204,13 @@ begin
       -- <message_columns>
       id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, from_address, reply_to, subject,
       campaign_id, flow_id, template_id, content_version_id, tags, tracking, idempotency_key, provider, sent_at, delivered_at,
-      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id
+      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id, letter_id, recipient_kind
       -- </message_columns>
     ) select
       -- <message_values>
       id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, sender, reply_address, subject,
       campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at, delivered_at,
-      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id
+      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id, letter_id, recipient_kind
       -- </message_values>
     from accepted
   ), contents as (
@@ -218,18 +222,21 @@ begin
       -- <content_columns>
       html, text, headers
       -- </content_columns>
-    from accepted where not rendered
+    from accepted where not rendered and letter_id is null
   ), queued as (
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes, content_weight,
-      domain_id, provider_id, flow_id, price_month, price_millicents, price_units, price_country)
-    select id, account_id, channel, class, now(), now(),
-      case when rendered then coalesce(version_bytes, 0) else
+      domain_id, provider_id, flow_id, price_month, price_millicents, price_units, price_country, file_bytes)
+    select id, account_id,
+      -- Processes that do not know letters take nothing from their queue.
+      case when letter_id is null then channel else 'email_whole' end,
+      class, now(), now(),
+      case when rendered then coalesce(version_bytes, 0) when letter_id is not null then whole_bytes else
         -- <content_bytes>
         coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
         + coalesce(octet_length(headers::text), 0)
         -- </content_bytes>
       end,
-      case when rendered then 0 else
+      case when rendered then 0 when letter_id is not null then whole_weight else
         -- <content_weight>
         coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
         + coalesce(octet_length(headers::text), 0) + 4 * (coalesce(octet_length(headers::text), 0)
@@ -238,7 +245,7 @@ begin
       end,
       domain_id, route, case when rendered then flow_id end, case when prices[ordinality] is not null then priced end,
       prices[ordinality],
-      units[ordinality], countries[ordinality]
+      units[ordinality], countries[ordinality], coalesce(file_bytes, 0)
     from accepted where status = 'queued'
   )
   select id, case when prices[ordinality] is null then 'written' else 'charged' end, sender, reply_address, tracked, now(),

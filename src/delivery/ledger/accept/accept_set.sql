@@ -1,0 +1,127 @@
+-- Accepts a set of messages by write_messages, in whose words it returns them. Some sets are the copies of a letter: then
+-- it also chooses their provider, and writes the letter with its files. If the set is atomic and a message is not
+-- written, it raises CL021 with the outcomes of the others as JSON, by id; messages whose key an earlier request has
+-- taken are not among them. If a file of the letter is gone, it raises CL022 with the hashes of those that are; if no
+-- provider of the account can take the letter, CL023 with the facts of the first. Each error undoes everything.
+--
+-- sent by: writeSet
+-- given: as in write_messages, and so are the parameters up to links. One that is not there has its default
+-- ids: their ids; that of the letter is the first
+-- accounts: their accounts
+-- channels: their channels
+-- segments: their segments
+-- numbers: the keys of their recipients
+-- brands: their brands
+-- endpoints: the names under which their keys are kept
+-- keys: their keys
+-- fingerprints: the fingerprints of their requests in Base64
+-- domains: their sending domains
+-- statuses: their states
+-- tests: whether they are tests
+-- ended: those that are tests or have events
+-- reserving: whether to reserve prices
+-- limited: whether the limits count the messages
+-- settings: the settings of the limits
+-- links: the address and the key of tracked links
+-- atomic: whether to write all messages or none. A letter must be atomic
+-- letter: what the copies share, as write-set.ts makes it; null: the messages are no letter
+-- locks: attachment_files in the order of their hashes, so that no stored file of the letter is removed before the commit;
+--   then what choose_provider locks; then what write_messages locks
+-- sees: the files that exist once they are locked, and the providers as they are then. The limits of providers may change
+--   before the commit, so senders check them again
+create function accept_set(
+  given json, ids bigint[], accounts bigint[], channels text[] default null, segments int[] default null,
+  numbers text[] default null, brands bigint[] default null, endpoints text[] default null, keys text[] default null,
+  fingerprints text[] default null, domains bigint[] default null, statuses text[] default null,
+  tests boolean[] default null, ended json default null, reserving boolean default false,
+  limited boolean default false, settings jsonb default null, links jsonb default null,
+  atomic boolean default false, letter json default null)
+returns table (
+  id bigint, outcome text, from_address text, reply_to text, tracking jsonb, created_at timestamptz, provider_id bigint)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  hashes bytea[];
+  found_hashes bytea[];
+  candidates bigint[];
+  able bigint[];
+  unable json;
+  letter_bytes int := (letter ->> 'wire_bytes')::int;
+  route bigint;
+  outcomes jsonb := '{}';
+  written int := 0;
+begin
+  if letter is not null then
+    hashes := array(
+      select distinct decode(f.sha256, 'hex')
+      from json_to_recordset(letter -> 'files') as f (sha256 text, stored boolean) where f.stored);
+    if cardinality(hashes) > 0 then
+      found_hashes := array(
+        select f.sha256 from attachment_files f
+        where f.account_id = accounts[1] and f.sha256 = any (hashes) order by f.sha256 for key share);
+      if cardinality(found_hashes) < cardinality(hashes) then
+        raise exception 'a file of the letter is gone' using errcode = 'CL022', detail = (
+          select json_agg(encode(h, 'hex')) from unnest(hashes) h where h <> all (found_hashes));
+      end if;
+    end if;
+    candidates := array(
+      select c.id
+      from accounts a
+      cross join unnest(case when a.email_provider_ids is null then array[(letter ->> 'provider_id')::bigint]
+        else (letter ->> 'provider_id')::bigint || a.email_provider_ids end) with ordinality as c (id, n)
+      where a.id = accounts[1] and (c.id = 0 or exists (
+        select from providers p where p.id = c.id and p.channel = 'email' and p.removed_at is null))
+      order by c.n);
+    if cardinality(candidates) = 0 then candidates := '{0}'; end if;
+    select array_agg(p.id order by p.n) filter (where
+        letter_bytes <= coalesce(p.max_bytes, letter_bytes) and not (p.cc_is_envelope and cardinality(ids) > 1)),
+      (json_agg(p order by p.n)) -> 0
+    into able, unable
+    from (
+      select k.id, k.n, k.name, k.kind,
+        least(
+          -- <max_bytes>
+          case k.kind when 'ses' then 30408704 when 'mailgun' then 26214400 when 'sendgrid' then 31457280
+          when 'postmark' then 10485760 when 'resend' then 41943040 end
+          -- </max_bytes>
+          , (select z.max_bytes from provider_sizes z where z.provider_id = k.id)) as max_bytes,
+        -- <cc_is_envelope>
+        coalesce(case k.kind when 'sendgrid' then true when 'postmark' then true when 'resend' then true end, false)
+        -- </cc_is_envelope>
+        as cc_is_envelope
+      from (
+        select c.id, c.n, p.name, coalesce(p.kind, letter ->> 'default_kind') as kind
+        from unnest(candidates) with ordinality as c (id, n) left join providers p on p.id = c.id) k) p;
+    if able is null then
+      raise exception 'no provider can take the letter' using errcode = 'CL023', detail = unable;
+    end if;
+    route := choose_provider('email', able[1], able[2:]);
+  end if;
+  for id, outcome, from_address, reply_to, tracking, created_at, provider_id in
+    select * from write_messages(
+      given, ids, accounts, channels, segments, numbers, brands, endpoints, keys, fingerprints, domains, statuses, tests,
+      ended, reserving, false, false, limited, settings, links, route)
+  loop
+    outcomes := outcomes || jsonb_build_object(id, outcome);
+    if outcome = 'written' or outcome = 'charged' then written := written + 1; end if;
+    return next;
+  end loop;
+  if atomic and written < cardinality(ids) then
+    raise exception 'not all messages of the set can be written' using errcode = 'CL021', detail = outcomes;
+  end if;
+  if letter is null then return; end if;
+  insert into letters (id, account_id, brand_id, message_ids, html, text, headers, reply_to, wire_bytes)
+  select ids[1], accounts[1], l.brand_id, ids, l.html, l.text, l.headers, l.reply_to, letter_bytes
+  from json_to_record(letter) as l (brand_id bigint, html text, text text, headers jsonb, reply_to text[]);
+  insert into letter_addresses (letter_id, n, brand_id, kind, address, address_key)
+  select ids[1], l.n, (letter ->> 'brand_id')::bigint, l.kind, l.address, l.address_key
+  from rows from (json_to_recordset(letter -> 'addresses') as (kind text, address text, address_key text))
+    with ordinality as l (kind, address, address_key, n);
+  insert into message_attachments (
+    message_id, n, account_id, filename, content_type, content_id, disposition, size, sha256, stored)
+  select ids[1], f.n, accounts[1], f.filename, f.content_type, f.content_id, f.disposition, f.size,
+    decode(f.sha256, 'hex'), f.stored
+  from rows from (json_to_recordset(letter -> 'files') as (
+    filename text, content_type text, content_id text, disposition text, size int, sha256 text, stored boolean))
+    with ordinality as f (filename, content_type, content_id, disposition, size, sha256, stored, n);
+end $$;
