@@ -140,22 +140,19 @@ function learn(outcomes: Outcomes, { admission, payers, known }: DecideDeps, rai
   admission.forget(draftsOf([...outcomes].filter(([, { kind }]) => kind !== 'written').map(([row]) => row)));
 }
 
-/**
- * After the connection was lost before the commit was confirmed: finds the messages that are in the database.
- * @throws AppError unavailable
- */
+/** After the connection was lost before the commit was confirmed: finds the messages that are in the database. */
 async function findCommitted(rows: readonly Row[], pool: pg.Pool, cause: unknown): Promise<Outcomes> {
-  const { rows: found } = await pool
+  // Other messages of the group may be committed: a failure here must not fail them.
+  const found = await pool
     .query<WrittenMessage>(
       `select id, from_address, reply_to, tracking, created_at, null as provider_id
        from messages where id = any($1::bigint[])`,
       [rows.map((row) => row.id)],
     )
-    .catch(() => {
-      throw new AppError('unavailable', 'the database is unavailable; try again', { cause });
-    });
-  const written = new Map(found.map((message) => [message.id, message]));
-  const error = new AppError('unavailable', 'the database connection was lost; try again', { cause });
+    .catch(() => null);
+  const written = new Map((found?.rows ?? []).map((message) => [message.id, message]));
+  const what = found === null ? 'the database is unavailable' : 'the database connection was lost';
+  const error = new AppError('unavailable', `${what}; try again`, { cause });
   return new Map(
     rows.map((row) => {
       const message = written.get(row.id);
@@ -200,15 +197,14 @@ async function afterFailure(
  * are left out and the others are written, again in one statement. If one of the messages makes the statement fail, they
  * are written in parts.
  * @returns the outcome of each message
- * @throws AppError unavailable if it is not known what was committed
  */
 export async function decide(rows: readonly Row[], deps: DecideDeps): Promise<Outcomes> {
   const outcomes: Outcomes = new Map();
   const parts: Part[] = [{ rows, looks: 0 }];
   for (let part = parts.shift(); part; part = parts.shift()) {
-    const fitting = await setAside(part.rows, outcomes, deps);
-    if (fitting.length === 0) continue;
     try {
+      const fitting = await setAside(part.rows, outcomes, deps);
+      if (fitting.length === 0) continue;
       const { raises } = deps.known;
       const decided = await write(fitting, deps);
       await preferLimits(decided, deps);

@@ -225,6 +225,28 @@ it('retries a follower with another payload if its leader was refused', async ()
   expect(await outcomes([sms, follower])).toEqual(['sandbox_limit_reached', 'accepted']);
 });
 
+it('confirms what is committed if the database goes away in the middle of a group', async () => {
+  const [first, second] = (await accounts(2)) as [QueuedAccount, QueuedAccount];
+  const { pool } = test.database;
+  let writes = 0;
+  const query = (statement: string | pg.QueryConfig, values?: unknown[]) => {
+    if (typeof statement !== 'string' && statement.text.includes('insert into messages')) writes += 1;
+    // The group fails as a whole, the messages of the first account are written, and then the database is gone.
+    if (writes < 3) return pool.query(statement as string, values);
+    return Promise.reject(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+  };
+  const failing = new Proxy(pool, {
+    get: (target, name) => (name === 'query' ? query : (Reflect.get(target, name) as unknown)),
+  });
+  const limits = { sandbox_monthly_cap: CAP };
+  accept = createAcceptor({
+    ...{ pool: failing, limits, tracking, onQueued: () => undefined, watchFunds: () => undefined },
+  });
+  // PostgreSQL cannot store NUL.
+  const group = [submission(first), submission(first), submission(second, 'Hello\0')];
+  expect(await outcomes(group)).toEqual(['accepted', 'accepted', 'unavailable']);
+});
+
 it('bounds a group by its bytes', async () => {
   const [account] = (await accounts(1)) as [QueuedAccount];
   const large = () => {
