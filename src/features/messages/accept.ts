@@ -4,7 +4,7 @@ import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../delivery/ledger/accept/write-messages.ts';
 import { DEFAULT_PROVIDER } from '../../delivery/terms/backlog.ts';
-import { createAdmission } from '../../delivery/ledger/limits/admission.ts';
+import { type Admission, createAdmission } from '../../delivery/ledger/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
@@ -44,7 +44,31 @@ export interface QueuedMessage {
   draft: MessageDraft;
   /** The provider whose share of the queue it waits in. */
   providerId: number;
+  /** The queue it waits in, unless that is named as its channel. */
+  queue?: 'email_whole';
 }
+
+/** What a process knows about accounts, and the ids that it has taken: one for all ways to accept messages. */
+export interface AcceptMemory {
+  ids: IdAllocator;
+  admission: Admission;
+  payers: Payers;
+  known: KnownRefusals;
+}
+
+export function createAcceptMemory({ pool, limits, watchFunds }: AcceptDeps): AcceptMemory {
+  const admission = createAdmission(pool, limits);
+  const known = new KnownRefusals();
+  watchFunds((accountIds) => {
+    admission.raise(accountIds);
+    known.forget(accountIds);
+  });
+  return { ids: createIdAllocator(pool, MESSAGE_ID_SEQUENCE), admission, payers: new Payers(), known };
+}
+
+/** The refusal of a message that need not ask the database, if it has no key. */
+export const knownRefusal = (draft: MessageDraft, { admission, known }: AcceptMemory): AppError | null =>
+  admission.knownRefusal(draft) ?? known.find(draft);
 
 /** What the client gets; `again`: the message must be submitted again. */
 type Answer = { accepted: Accepted } | { error: unknown } | 'again';
@@ -67,10 +91,15 @@ function answerOf(outcome: Outcome): Answer {
   }
 }
 
-function queuedMessage(draft: MessageDraft, outcome: Outcome): QueuedMessage[] {
+/** @returns a list of one, or of none if nothing was written */
+export function queuedMessage(
+  draft: MessageDraft,
+  outcome: Outcome,
+  queue?: QueuedMessage['queue'],
+): QueuedMessage[] {
   if (outcome.kind !== 'written' && outcome.kind !== 'replayed') return [];
   const providerId = (outcome.kind === 'written' ? outcome.message.provider_id : null) ?? DEFAULT_PROVIDER;
-  return [{ draft, providerId }];
+  return [{ draft, providerId, ...(queue && { queue }) }];
 }
 
 /** A name of the key that is unique among all brands; null without a key. */
@@ -79,7 +108,7 @@ function keyName({ draft, idempotencyKey }: Submission): string | null {
 }
 
 /** Finds the leaders: the first of the messages with the same key, and every message without a key. */
-function findLeaders(rows: readonly Row[]): Map<Row, Row> {
+export function findLeaders(rows: readonly Row[]): Map<Row, Row> {
   const first = new Map<string, Row>();
   return new Map(
     rows.map((row) => {
@@ -109,7 +138,7 @@ function bytesOf({ html, text, subject, headers, tags }: MessageDraft): number {
 }
 
 /** Accepts the submissions that arrive together as one group. */
-function createGroups(ids: IdAllocator, deps: AcceptDeps & DecideDeps) {
+function createGroups(deps: AcceptDeps & AcceptMemory & DecideDeps) {
   return createCoalescer<Submission & { bytes: number }, Answer>({
     maxGroupSize: MAX_GROUP,
     bytes: { of: ({ bytes }) => bytes, max: MAX_GROUP_BYTES },
@@ -117,7 +146,7 @@ function createGroups(ids: IdAllocator, deps: AcceptDeps & DecideDeps) {
     concurrency: 1,
     intervalMs: GROUP_INTERVAL_MS,
     run: async (group) => {
-      const taken = await ids.take(group.length);
+      const taken = await deps.ids.take(group.length);
       const rows: Row[] = group.map((submission, index) => ({ ...submission, id: taken[index] ?? 0 }));
       const leaderOf = findLeaders(rows);
       const outcomes = await decide([...new Set(leaderOf.values())], deps);
@@ -140,29 +169,24 @@ function createGroups(ids: IdAllocator, deps: AcceptDeps & DecideDeps) {
  *
  * Messages that cost something form groups of their own, so that the others do not wait for locks on the accounts'
  * money. So do messages of test keys, which wait until other test messages of their accounts are counted.
+ * @param memory shared with the acceptor of sets
  * @returns a function that accepts one submission
  * @throws AppError idempotency_conflict, sandbox_limit_reached, spend_cap_reached, insufficient_funds, unavailable
  */
-export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Promise<Accepted> {
-  const ids = createIdAllocator(deps.pool, MESSAGE_ID_SEQUENCE);
-  const admission = createAdmission(deps.pool, deps.limits);
-  const payers = new Payers();
-  const known = new KnownRefusals();
-  deps.watchFunds((accountIds) => {
-    admission.raise(accountIds);
-    known.forget(accountIds);
-  });
-  const groups = (money: DecideDeps['money']) =>
-    createGroups(ids, { ...deps, admission, payers, known, money });
+export function createAcceptor(
+  deps: AcceptDeps,
+  memory: AcceptMemory = createAcceptMemory(deps),
+): (submission: Submission) => Promise<Accepted> {
+  const groups = (money: DecideDeps['money']) => createGroups({ ...deps, ...memory, money });
   const [unpaid, tests, paid] = [groups('leave_out'), groups('leave_out'), groups('reserve')];
   return async (submission) => {
     const { draft, idempotencyKey } = submission;
     // A request with a key may repeat an accepted one, whatever its account has left.
-    const refusal = idempotencyKey === null ? (admission.knownRefusal(draft) ?? known.find(draft)) : null;
+    const refusal = idempotencyKey === null ? knownRefusal(draft, memory) : null;
     if (refusal) throw refusal;
     const item = { ...submission, bytes: bytesOf(draft) };
     for (;;) {
-      const live = payers.pays(draft) ? paid : unpaid;
+      const live = memory.payers.pays(draft) ? paid : unpaid;
       const answer = await (draft.test ? tests : live).submit(item);
       if (answer === 'again') continue;
       if ('error' in answer) throw answer.error;

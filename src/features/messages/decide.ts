@@ -47,7 +47,15 @@ export interface DecideDeps {
   money: NonNullable<WriteOptions['money']>;
 }
 
-type Outcomes = Map<Row, Outcome>;
+export type Outcomes = Map<Row, Outcome>;
+
+/** How messages are written: a group in one statement, or in several if one of its messages makes it fail. */
+export interface Way {
+  /** @returns an outcome for each message; those that are written are committed */
+  write(rows: readonly Row[]): Promise<Outcomes>;
+  /** Whether the messages must not be divided, because all that are written are written in one transaction. */
+  together: boolean;
+}
 
 /** Messages that one statement writes. */
 interface Part {
@@ -89,28 +97,36 @@ async function setAside(
   return rows.filter((row) => !outcomes.has(row));
 }
 
-async function write(rows: readonly Row[], { pool, limits, tracking, money }: DecideDeps): Promise<Outcomes> {
-  const messages = rows.map((row) => ({
-    ...row.draft,
-    ...(row.draft.test ? testOutcome(row.draft) : {}),
-    id: row.id,
-    key: messageKeyOf(row),
-  }));
-  const written = await acceptMessages(pool, messages, {
-    source: { class: messageClasses.transactional },
-    limits,
-    counted: rows.some(({ draft }) => isCounted(draft)),
-    money,
-    tracking,
-  });
-  return new Map(rows.map((row) => [row, written.get(row.id) ?? { kind: 'missing' }]));
-}
+/** The message of a row, as it is written. */
+export const messageOf = (row: Row) => ({
+  ...row.draft,
+  ...(row.draft.test ? testOutcome(row.draft) : {}),
+  id: row.id,
+  key: messageKeyOf(row),
+});
+
+const inGroups = ({ pool, limits, tracking, money }: DecideDeps): Way => ({
+  together: false,
+  async write(rows) {
+    const written = await acceptMessages(pool, rows.map(messageOf), {
+      source: { class: messageClasses.transactional },
+      limits,
+      counted: rows.some(({ draft }) => isCounted(draft)),
+      money,
+      tracking,
+    });
+    return new Map(rows.map((row) => [row, written.get(row.id) ?? { kind: 'missing' }]));
+  },
+});
 
 /**
  * Gives messages that their accounts cannot pay the error of a limit that refuses them, too: limits are checked before
  * money, as for accounts that pay nothing.
  */
-async function preferLimits(outcomes: Outcomes, { admission }: DecideDeps): Promise<void> {
+export async function preferLimits(
+  outcomes: Outcomes,
+  { admission }: Pick<DecideDeps, 'admission'>,
+): Promise<void> {
   const refused = [...outcomes].filter(([, { kind }]) => kind === 'refused').map(([row]) => row);
   if (refused.length === 0) return;
   const drafts = draftsOf(refused);
@@ -128,7 +144,11 @@ async function preferLimits(outcomes: Outcomes, { admission }: DecideDeps): Prom
  * Remembers what the outcomes say about accounts: what they pay for, what they cannot pay, and what they have left.
  * @param raises how often accounts could pay more, before the messages were written
  */
-function learn(outcomes: Outcomes, { admission, payers, known }: DecideDeps, raises: number): void {
+export function learn(
+  outcomes: Outcomes,
+  { admission, payers, known }: Pick<DecideDeps, 'admission' | 'payers' | 'known'>,
+  raises: number,
+): void {
   for (const [{ draft }, outcome] of outcomes) {
     if (outcome.kind === 'pays') payers.add(draft);
     // The refusal of a limit does not concern all messages of the account.
@@ -141,7 +161,11 @@ function learn(outcomes: Outcomes, { admission, payers, known }: DecideDeps, rai
 }
 
 /** After the connection was lost before the commit was confirmed: finds the messages that are in the database. */
-async function findCommitted(rows: readonly Row[], pool: pg.Pool, cause: unknown): Promise<Outcomes> {
+export async function findCommitted(
+  rows: readonly Row[],
+  pool: Pick<pg.Pool, 'query'>,
+  cause: unknown,
+): Promise<Outcomes> {
   // Other messages of the group may be committed: a failure here must not fail them.
   const found = await pool
     .query<WrittenMessage>(
@@ -169,6 +193,18 @@ function divided(rows: readonly Row[]): Part[] {
 }
 
 /**
+ * Refuses messages that must not be divided, because of an error that concerns all of them, or those that a limit
+ * counts.
+ * @returns the others, which may be written
+ */
+function refuseTogether(error: AppError, rows: readonly Row[], outcomes: Outcomes): Part[] {
+  const isConcerned = ({ draft }: Row) => !isLimitRefusal(error) || isCounted(draft);
+  for (const row of rows.filter(isConcerned)) outcomes.set(row, { kind: 'refused', error });
+  const others = rows.filter((row) => !isConcerned(row));
+  return others.length > 0 ? [{ rows: others, looks: 0 }] : [];
+}
+
+/**
  * Decides what a failed statement means for its messages, none of which is written unless the connection was lost.
  * @returns the parts to try next
  */
@@ -177,16 +213,21 @@ async function afterFailure(
   { rows, looks }: Part,
   outcomes: Outcomes,
   { admission, pool }: DecideDeps,
+  { together }: Way,
 ): Promise<Part[]> {
+  const tried = rows.filter((row) => !outcomes.has(row));
   admission.forget(draftsOf(rows));
+  const looksAgain = isLimitRefusal(error) && looks < MAX_LOOKS;
+  if (together && error instanceof AppError && !looksAgain) return refuseTogether(error, tried, outcomes);
+  // Those that were set aside may fit now: what the others would have taken is free again.
+  for (const row of rows) outcomes.delete(row);
   if (isConnectionError(error)) {
     for (const [row, outcome] of await findCommitted(rows, pool, error)) outcomes.set(row, outcome);
     return [];
   }
-  if (isLimitRefusal(error)) {
-    admission.suspect(draftsOf(rows));
-    if (looks < MAX_LOOKS) return [{ rows, looks: looks + 1 }];
-  }
+  if (isLimitRefusal(error)) admission.suspect(draftsOf(rows));
+  if (looksAgain) return [{ rows, looks: looks + 1 }];
+  if (together) throw error;
   if (rows.length > 1) return divided(rows);
   for (const row of rows) outcomes.set(row, { kind: 'failed', error });
   return [];
@@ -195,10 +236,15 @@ async function afterFailure(
 /**
  * Writes the messages of a group that may be written, in one statement. If a limit refuses them, those that do not fit
  * are left out and the others are written, again in one statement. If one of the messages makes the statement fail, they
- * are written in parts.
+ * are written in parts, unless they must be written together.
  * @returns the outcome of each message
+ * @throws the error of messages that must be written together; then none is
  */
-export async function decide(rows: readonly Row[], deps: DecideDeps): Promise<Outcomes> {
+export async function decide(
+  rows: readonly Row[],
+  deps: DecideDeps,
+  way: Way = inGroups(deps),
+): Promise<Outcomes> {
   const outcomes: Outcomes = new Map();
   const parts: Part[] = [{ rows, looks: 0 }];
   for (let part = parts.shift(); part; part = parts.shift()) {
@@ -206,14 +252,12 @@ export async function decide(rows: readonly Row[], deps: DecideDeps): Promise<Ou
       const fitting = await setAside(part.rows, outcomes, deps);
       if (fitting.length === 0) continue;
       const { raises } = deps.known;
-      const decided = await write(fitting, deps);
+      const decided = await way.write(fitting);
       await preferLimits(decided, deps);
       learn(decided, deps, raises);
       for (const [row, outcome] of decided) outcomes.set(row, outcome);
     } catch (error) {
-      // Those that were set aside may fit now: what the others would have taken is free again.
-      for (const row of part.rows) outcomes.delete(row);
-      parts.unshift(...(await afterFailure(error, part, outcomes, deps)));
+      parts.unshift(...(await afterFailure(error, part, outcomes, deps, way)));
     }
   }
   return outcomes;
