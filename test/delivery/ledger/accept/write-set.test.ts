@@ -163,7 +163,7 @@ describe('a file', () => {
     expect(await select('select 1 from messages where id = $1', set[0]?.id)).toEqual([]);
   });
 
-  it('is not removed while a letter that names it is written, and neither waits for the other long', async () => {
+  it('is not removed while a letter that names it is written, and may be kept longer meanwhile', async () => {
     const file = newFile(5);
     await storeFile(file);
     const letter = newLetter({ files: [file] });
