@@ -8,7 +8,7 @@ const RETRY_SECONDS = 10;
 
 /** Where the file of a request is stored while it arrives. */
 export interface FileSink {
-  store: BlobStore;
+  store: Pick<BlobStore, 'putStream' | 'remove'>;
   kind: BlobKind;
   /**
    * Decides whether to accept the file, before any of it is read.
@@ -18,9 +18,7 @@ export interface FileSink {
   enter(tenant: AccountTenant, request: IncomingMessage): Promise<() => void>;
 }
 
-export interface FileSinkOptions {
-  store: BlobStore;
-  kind: BlobKind;
+export interface FileSinkOptions extends Pick<FileSink, 'store' | 'kind'> {
   /** Maximum number of files that one account may send to one process at the same time. */
   maxAtOnce: number;
   /**

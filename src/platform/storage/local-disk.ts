@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   type FileHandle,
   link,
@@ -14,7 +14,6 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import {
-  BlobTooLarge,
   kindOfName,
   newDraftName,
   requireBlobKey,
@@ -22,8 +21,8 @@ import {
   type BlobListing,
   type BlobShelf,
   type BlobStore,
-  type StoredStream,
 } from './blob-store.ts';
+import { measure } from './measure.ts';
 
 /** Inside the folder of the blobs, so that a rename moves a blob there. */
 const ASIDE_FOLDER = 'orphaned';
@@ -74,26 +73,6 @@ async function writeWhole(
     throw error;
   }
   await syncFolder(dirname(path));
-}
-
-/**
- * Passes a stream on and measures it.
- * @param measured called with the measurements when the stream has ended
- * @throws BlobTooLarge
- */
-async function* measure(
-  stream: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-  measured: StoredStream,
-): AsyncIterable<Uint8Array> {
-  const hash = createHash('sha256');
-  for await (const piece of stream) {
-    measured.size += piece.byteLength;
-    if (measured.size > maxBytes) throw new BlobTooLarge(maxBytes);
-    hash.update(piece);
-    yield piece;
-  }
-  measured.sha256 = hash.digest('hex');
 }
 
 function isMissing(error: unknown): boolean {
