@@ -1,17 +1,15 @@
-import type pg from 'pg';
 import type { Logger } from 'pino';
+import {
+  type FileRemovalDeps,
+  type RemovedFiles,
+  removeFilesOf,
+  removeFiles as removeFilesIn,
+} from '../../../platform/housekeeping/removed-files.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
-import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 
-const FILES_AT_ONCE = 200;
 const PAUSE_MS = 60_000;
 
-export interface FileRemovalDeps {
-  pool: pg.Pool;
-  store: Pick<BlobStore, 'remove'>;
-}
-
-/** `$1`: keys of files that are gone, `$2`: their account. Another process may have removed some of them. */
+/** Also takes the bytes of the files off what their account stores. */
 const forgetSql = `
   with gone as (
     delete from inbox_removed_files where key = any(array(
@@ -24,17 +22,7 @@ const forgetSql = `
   )
   select bytes from total`;
 
-/** Removes files, and takes their bytes off what their account stores. @returns these bytes */
-async function removeOf(
-  { pool, store }: FileRemovalDeps,
-  accountId: number,
-  keys: string[],
-): Promise<number> {
-  // Files first: a file without any row would be kept for another month.
-  for (const key of keys) await store.remove(key);
-  const { rows } = await pool.query<{ bytes: number }>(forgetSql, [keys, accountId]);
-  return rows[0]?.bytes ?? 0;
-}
+const removedFiles: RemovedFiles = { table: 'inbox_removed_files', keyColumn: 'key', forgetSql };
 
 /**
  * Removes at once those of the files whose rows are gone. Others, which mail still uses, stay.
@@ -49,41 +37,16 @@ export async function removeListedFiles(
     'select key from inbox_removed_files where key = any($1) and account_id = $2',
     [keys, accountId],
   );
-  return removeOf(
-    deps,
-    accountId,
-    rows.map(({ key }) => key),
-  );
+  const keysGone = rows.map(({ key }) => key);
+  const [freed] = await removeFilesOf<{ bytes: number }>(deps, removedFiles, accountId, keysGone);
+  return freed?.bytes ?? 0;
 }
 
 /**
- * Removes the files whose rows are gone, and takes their bytes off what their accounts store. A file that is already
- * gone counts as removed. Any number of processes may do so at once.
- * @param progress called after each batch
- * @returns how many files were removed
- * @throws the error of the storage or of the database; what was removed before stays removed
+ * Removes the files whose rows are gone, and takes their bytes off what their accounts store. See {@link removeFilesIn}.
  */
-export async function removeFiles(
-  deps: FileRemovalDeps,
-  progress: () => void = () => undefined,
-): Promise<number> {
-  for (let total = 0; ;) {
-    const { rows } = await deps.pool.query<{ key: string; account_id: number }>(
-      'select key, account_id from inbox_removed_files limit $1',
-      [FILES_AT_ONCE],
-    );
-    for (const [accountId, files] of Map.groupBy(rows, (row) => row.account_id)) {
-      await removeOf(
-        deps,
-        accountId,
-        files.map(({ key }) => key),
-      );
-    }
-    total += rows.length;
-    progress();
-    if (rows.length < FILES_AT_ONCE) return total;
-  }
-}
+export const removeFiles = (deps: FileRemovalDeps, progress?: () => void): Promise<number> =>
+  removeFilesIn(deps, removedFiles, progress);
 
 /** Removes files each minute, so that an account whose storage is full soon has room again. */
 export function startFileRemoval({ log, ...deps }: FileRemovalDeps & { log: Logger }): Repeating {
