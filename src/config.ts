@@ -59,6 +59,21 @@ function decimalsOf(code: string): number | undefined {
 const MAX_DAILY_VOLUME = 1_000_000_000;
 const MAX_WARM_UP_DAYS = 100;
 
+/** Files that Gmail refuses by their extensions, as of 2026: https://support.google.com/mail/answer/6590 */
+const BLOCKED_EXTENSIONS =
+  'ade adp apk appx appxbundle bat cab chm cmd com cpl diagcab diagcfg diagpkg dll dmg ex ex_ exe hta img ins iso isp ' +
+  'jar jnlp js jse lib lnk mde mjs msc msi msix msixbundle msp mst nsh pif ps1 scr sct shb sys vb vbe vbs vhd vxd wsc ' +
+  'wsf wsh xll';
+/** File extensions without their dots, separated by spaces or commas; `none` for an empty set. */
+const extensions = z
+  .string()
+  .toLowerCase()
+  .transform((text) => (text.trim() === 'none' ? [] : text.split(/[\s,]+/).filter((part) => part !== '')))
+  .pipe(
+    z.array(z.string().regex(/^[a-z0-9_]{1,20}$/, 'must be extensions without their dots, such as exe bat')),
+  )
+  .transform((list): ReadonlySet<string> => new Set(list));
+
 const secret = z.string().trim().min(32, 'must be at least 32 characters');
 /** Each token that arrives from outside is checked with the key of every secret. */
 const MAX_PREVIOUS_SECRETS = 20;
@@ -255,6 +270,12 @@ const settings = z.object({
   FLOW_RUN_RETENTION_DAYS: count(400),
   /** How long mail to inboxes is kept as it arrived. What was read from it stays. */
   INBOX_RAW_RETENTION_DAYS: count(90),
+  /** Maximum size of the files of a message together; provider limits are about 25 MB with what base64 adds. */
+  ATTACHMENTS_MB: z.coerce.number().int().min(1).max(25).default(20),
+  /** Maximum size of the files that one account has uploaded for messages, for 72 hours each. */
+  ATTACHMENT_QUOTA_MB: count(2_000),
+  /** Files that messages cannot have: by name, by content, and in zip files. `none`: all are accepted. */
+  ATTACHMENT_BLOCKED_EXTENSIONS: extensions.prefault(BLOCKED_EXTENSIONS),
   /** Maximum size of all uploads of one account. */
   UPLOAD_QUOTA_MB: count(500),
   /** Maximum size of the files of all exports of one account. */

@@ -20,6 +20,8 @@ import type { Description } from '../platform/openapi/routes.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createApiKeyRoutes } from './api-keys/routes.ts';
+import { createAttachmentRoutes } from './attachments/routes.ts';
+import type { FileDecoder } from './attachments/service.ts';
 import { createAuditRoutes } from './audit/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
 import { createBulkActionRoutes } from './bulk-actions/routes.ts';
@@ -88,6 +90,8 @@ export interface FeatureDeps extends PasswordChecks {
   contents: ContentEngine;
   /** Makes the HTML of mail harmless, in threads. */
   htmlSanitizer: HtmlSanitizer;
+  /** Decodes files of messages, in threads. */
+  fileDecoder: FileDecoder;
   /** Starts sessions of users. */
   sessions: SessionIssuer;
   /** Knows the users of pages. */
@@ -148,6 +152,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createUnsubscribeRoutes(deps),
     ...createTrackingRoutes(deps),
     ...createUploadRoutes(deps),
+    ...createAttachmentRoutes(deps),
     ...createExportRoutes(deps),
     ...createDomainRoutes(deps),
     ...createImportRoutes(deps),

@@ -7,6 +7,7 @@ import {
 } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { storedKeysColumn } from '../platform/secrets/stored-keys.ts';
+import { attachmentsUpkeep } from './attachments/upkeep.ts';
 import { auditUpkeep } from './audit/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
 import { brandsUpkeep } from './brands/upkeep.ts';
@@ -55,6 +56,7 @@ export const upkeep = gatherUpkeep([
   flowsUpkeep,
   trackingUpkeep,
   uploadsUpkeep,
+  attachmentsUpkeep,
   exportsUpkeep,
   importsUpkeep,
   bulkActionsUpkeep,

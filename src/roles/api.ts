@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
+import { createFileDecoder } from '../features/attachments/service.ts';
 import { createContentEngine } from '../delivery/content/templates/engine.ts';
 import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { createHtmlSanitizer } from '../features/inbox/conversations/html/sanitizer.ts';
@@ -97,7 +98,9 @@ function createTextThreads(started: Started) {
   started.push(() => contents.close());
   const htmlSanitizer = createHtmlSanitizer();
   started.push(() => htmlSanitizer.close());
-  return { contents, htmlSanitizer };
+  const fileDecoder = createFileDecoder();
+  started.push(() => fileDecoder.close());
+  return { contents, htmlSanitizer, fileDecoder };
 }
 
 /** Creates what reaches the internet. */
@@ -168,7 +171,7 @@ function createShared({ config, database, keyring, log, serverChanges }: ApiServ
   const heavyReads = openHeavyReads(urls);
   started.push(() => heavyReads.close());
   const { resolver, egress, websites } = createOutgoing(config, started);
-  const { contents, htmlSanitizer } = createTextThreads(started);
+  const { contents, htmlSanitizer, fileDecoder } = createTextThreads(started);
   const events = createEventPublisher(eventConsumers);
   const metrics = createHttpMetrics(pool);
   const { counter } = metrics;
@@ -184,6 +187,7 @@ function createShared({ config, database, keyring, log, serverChanges }: ApiServ
     websites,
     contents,
     htmlSanitizer,
+    fileDecoder,
     ...auth,
     ...createPasswordChecks(),
     rateLimiter,

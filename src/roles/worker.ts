@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { stopThresholds } from '../delivery/ledger/limits/stop-thresholds.ts';
+import { startAttachmentRemoval } from '../features/attachments/removal.ts';
 import { startUsageCounts } from '../features/accounts/usage-loop.ts';
 import { startBrakes } from '../features/brakes/service.ts';
 import { forgetContactInBulkActions } from '../features/bulk-actions/service.ts';
@@ -281,6 +282,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const flows = startFlowWork(config, { events, keyring }, loops);
   const counts = [startUsageCounts({ pool, pulse }), startStatCounts({ pool, pulse })];
   const links = startLinkMails(config, loops);
+  const files = startAttachmentRemoval({ pool, store: createHomeStore(config.CARILLON_HOME), pulse });
   if (config.CLAMD_URL !== undefined) void announceScanner(config.CLAMD_URL, log);
   const metrics = await serveMetrics('worker', { config, pool, log, sources: workerFigures(pool) });
   log.info({ namespace: engine.namespace }, 'worker started');
@@ -288,7 +290,19 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     async stop() {
       stopping.abort();
       await metrics?.stop();
-      const working = [pulse, sync, tracking, brakes, wallets, audience, flows, ...counts, links, workers];
+      const working = [
+        pulse,
+        sync,
+        tracking,
+        brakes,
+        wallets,
+        audience,
+        flows,
+        ...counts,
+        links,
+        files,
+        workers,
+      ];
       await Promise.all(working.map((each) => each.stop()));
       checker.close();
       for (const part of [...Object.values(reads), egress, process, waker, engine, database])

@@ -51,6 +51,7 @@ const tagDescriptions: Record<string, string> = {
   Suppressions: 'Addresses that the account does not write to.',
   Events: 'What contacts did, as your own systems report it.',
   Uploads: 'Files such as logos and avatars.',
+  Attachments: 'Files that messages send.',
   Conversations: 'Mail that arrived in inboxes of the brand, and answers to it.',
   Exports: 'Data of the brand as CSV files.',
   Operation: 'For operators of the service.',

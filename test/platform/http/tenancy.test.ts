@@ -204,6 +204,16 @@ const makers: Record<string, Maker> = {
       `insert into templates (account_id, brand_id, name, subject, body) values ($1, $2, $3, $3, $3) returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/attachments/:id': ({ accountId, brandId }) =>
+    inserted(
+      `with file as (
+         insert into attachment_files (account_id, sha256, storage_key, size, kept_until)
+         values ($1, sha256('a'), gen_random_uuid(), 1, now()) on conflict (account_id, sha256) do update set size = 1
+         returning sha256)
+       insert into attachment_uploads (account_id, brand_id, filename, content_type, size, sha256, expires_at)
+       select $1, $2, $3, 'text/plain', 1, sha256, now() + interval '1 day' from file returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/uploads/:signed_id': (tenant) => addUpload(api, 'image/png', tenant),
   '/v1/my/user/invitations/:id': insertInvitation,
   '/v1/my/users/:id': async ({ userId }) => userId,

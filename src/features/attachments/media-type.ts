@@ -1,0 +1,25 @@
+/** Media types of files (RFC 2045, section 5.1). */
+
+const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
+const PARAMETER = `;[ \\t]*(${TOKEN})=(?:(${TOKEN})|"((?:[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*)")[ \\t]*`;
+
+export const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}[ \\t]*(?:${PARAMETER})*$`);
+
+/** The type and subtype in lower case, without parameters. */
+export function essenceOf(contentType: string): string {
+  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+}
+
+/** Whether a file of the type can be attached in base64, which multipart and message types must not be (RFC 2046). */
+export function isMailable(contentType: string): boolean {
+  return !/^(?:multipart|message)\//.test(essenceOf(contentType));
+}
+
+/** @returns the value of a parameter; null without it */
+export function parameterOf(contentType: string, name: string): string | null {
+  for (const [, key = '', token, quoted] of contentType.matchAll(new RegExp(PARAMETER, 'g'))) {
+    if (key.toLowerCase() !== name) continue;
+    return token ?? quoted?.replace(/\\(.)/g, '$1') ?? '';
+  }
+  return null;
+}
