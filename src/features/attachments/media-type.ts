@@ -1,9 +1,12 @@
 /** Media types of files (RFC 2045, section 5.1). */
 
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
-const PARAMETER = `;[ \\t]*(${TOKEN})=(?:(${TOKEN})|"((?:[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*)")[ \\t]*`;
+const QUOTED = '"([\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*"';
+/** Its first group is the name, its second the value. */
+const PARAMETER = `;[ \\t]*(${TOKEN})=(${TOKEN}|${QUOTED})[ \\t]*`;
 
-export const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}[ \\t]*(?:${PARAMETER})*$`);
+// Without groups that do not capture: some generators of clients cannot read them.
+export const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}[ \\t]*(${PARAMETER})*$`);
 
 /** The type and subtype in lower case, without parameters. */
 export function essenceOf(contentType: string): string {
@@ -17,9 +20,9 @@ export function isMailable(contentType: string): boolean {
 
 /** @returns the value of a parameter; null without it */
 export function parameterOf(contentType: string, name: string): string | null {
-  for (const [, key = '', token, quoted] of contentType.matchAll(new RegExp(PARAMETER, 'g'))) {
+  for (const [, key = '', value = ''] of contentType.matchAll(new RegExp(PARAMETER, 'g'))) {
     if (key.toLowerCase() !== name) continue;
-    return token ?? quoted?.replace(/\\(.)/g, '$1') ?? '';
+    return value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
   }
   return null;
 }

@@ -12,7 +12,7 @@ const NOT_FETCHED =
   'files are not fetched: send `content`, or upload the file by POST /attachments and give its `attachment_id`';
 const ONE_SOURCE = 'give either `content` or `attachment_id`';
 /** RFC 4648 with padding. The server also accepts line breaks. */
-const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$';
+const BASE64 = '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$';
 
 export const contentTypeSchema = z
   .string()
