@@ -259,6 +259,8 @@ const settings = z.object({
   CAMPAIGN_MIN_COUNTED: count(100),
   /** SMTP or HTTP connections of one sender process to its email provider. */
   SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
+  /** What files of messages take at most in the memory of one sender process; each provider may always have one message. */
+  SENDER_FILES_MB: z.coerce.number().int().min(8).max(10_000).default(96),
   SHUTDOWN_GRACE_SECONDS: count(30),
   /**
    * How long a sender that stops waits for replies to messages that its providers may have. An SMTP server has ten

@@ -48,6 +48,7 @@ import type { QueueLoop } from '../platform/queue/loop.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { senderFigures } from './figures.ts';
 import { openRoleKeyring } from './keyring.ts';
+import { openLetters } from './letter-folder.ts';
 
 /**
  * Size of the pool. With those outside it a sender has twelve connections to the database, however many it has to the
@@ -174,7 +175,10 @@ function openSender(
   database: Database,
   waker: Waker,
   { defaults, named }: Channels,
-  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'pulse' | 'keyring' | 'events' | 'log'>,
+  rest: Pick<
+    Parameters<typeof createSender>[0],
+    'process' | 'pulse' | 'keyring' | 'events' | 'log' | 'letters'
+  >,
 ): QueueLoop {
   const { pool } = database;
   const { pulse, log } = rest;
@@ -272,7 +276,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const pulse = createPulse({ db: database.pool, log, self: () => process.id() });
   const events = createEventPublisher(eventConsumers);
   const shared = { process, pulse, keyring, events, log };
-  const sender = openSender(config, database, waker, channels, shared);
+  const letters = openLetters(config, database.pool, log);
+  const sender = openSender(config, database, waker, channels, { ...shared, letters });
   const webhooks = createWebhookLoop({ ...shared, config, database, egress, waker });
   const loops = [sender, webhooks];
   const lanes = await whenAvailable(() => attachLanes({ config, database, loops, pulse, log }));
@@ -292,7 +297,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       await Promise.all([metrics?.stop(), lanes.stop()]);
       // The heartbeat, the reaper and the pool are needed until then.
       if (!(await finished)) return process.close();
-      await Promise.all([channels.named.close(), channels.engine.close()]);
+      await Promise.all([channels.named.close(), channels.engine.close(), letters.stop()]);
       await channels.optOuts.settled();
       await apis.close();
       await reaper.stop();

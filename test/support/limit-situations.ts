@@ -54,7 +54,8 @@ export const limitSituations: Record<LimitName, string> = {
   sandbox_cap: 'update accounts set sandbox_monthly_cap = 0 where id = $1',
   suppressed: `insert into suppressions (account_id, address_key, reason)
     select distinct account_id, to_key, 'manual' from messages where account_id = $1`,
-  content_missing: `delete from message_contents
+  content_missing: `with letter as (delete from letters where account_id = $1)
+    delete from message_contents
     where message_id in (select id from messages where account_id = $1)`,
 };
 

@@ -50,6 +50,8 @@ export const families: Record<Path, Family> = {
   plain: 'transactional',
   reply: 'transactional',
   'template test': 'transactional',
+  letter: 'transactional',
+  'rerouted letter': 'transactional',
   rerouted: 'transactional',
   text: 'transactional',
   'after a crash': 'uncertain',
@@ -211,6 +213,19 @@ export const obstacles: Record<Obstacle, Row> = {
       // Messages that may have been sent are not held.
       uncertain: cell('leaves', never('a sender that claims has the provider')),
       resend: cell('leaves', never('a sender that claims has the provider')),
+    },
+  },
+  provider_cannot_take: {
+    apply: async ({ pool }, { accountId }) => {
+      await pool.query(
+        'insert into provider_sizes (provider_id, max_bytes) values (0, 1000000) on conflict do nothing',
+      );
+      await pool.query('update letters set wire_bytes = 1000001 where account_id = $1', [accountId]);
+    },
+    cells: everywhere(LEAVES),
+    but: {
+      letter: cell('held: provider_cannot_take'),
+      'rerouted letter': cell('held: provider_cannot_take'),
     },
   },
   campaign_stopped: {

@@ -148,6 +148,8 @@ export const kinds = {
     effects: [...plainEffects, ...SENT_EVENT],
   },
   'plain, paid': { ...email, path: 'plain', setUp: reserve, paid: true, effects: plainEffects },
+  letter: { ...email, path: 'letter', effects: plainEffects },
+  'letter, paid': { ...email, path: 'letter', setUp: reserve, paid: true, effects: plainEffects },
   'template test': { ...email, path: 'template test', test: true, effects: [...ofMessage(), LEAVES_QUEUE] },
   text: { ...text, path: 'text', effects: [...ofMessage(), LEAVES_QUEUE, ...counted('sms', 'api')] },
   'after a crash': {

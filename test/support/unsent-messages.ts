@@ -10,6 +10,7 @@ export type UnsentName = (typeof unsentNames)[number];
 export const unsentKinds = [
   'plain, to a contact',
   'plain, paid',
+  'letter, paid',
   'flow, paid',
   'flow text',
   'block',
@@ -62,7 +63,7 @@ function queueLines(kind: Kind, outcome: Exclude<UnsentName, 'lost'>): string[] 
   const again = isTriedAgain(kind, outcome);
   if (ofBlock) {
     const row =
-      '+ send_queue held=false class=2 due_at=time channel=email queued_at=time account_id=id message_id=id campaign_id=id claim_epoch=0 provider_id=id attempt_count=1 content_bytes=0 content_weight=0 reserved_bucket=time connection_losses=0';
+      '+ send_queue held=false class=2 due_at=time channel=email queued_at=time account_id=id file_bytes=0 message_id=id campaign_id=id claim_epoch=0 provider_id=id attempt_count=1 content_bytes=0 content_weight=0 reserved_bucket=time connection_losses=0';
     return [...closesBlock(channel), ...(again ? [row] : [])];
   }
   if (!again) return [LEAVES_QUEUE];

@@ -3,12 +3,14 @@
  * alone names the functions of the sender that claim, intend and record; tests name paths.
  */
 import { rerouteBlocks } from '../../src/delivery/sender/failover/reroute-blocks.ts';
+import { rerouteLetters } from '../../src/delivery/ledger/intend/reroute-letters.ts';
 import { rerouteBacklog } from '../../src/delivery/sender/failover/reroute.ts';
 import { requeueUnknown } from '../../src/delivery/ledger/blocks/campaign-blocks.ts';
 import { claimBlock } from '../../src/delivery/ledger/blocks/claim-blocks.ts';
 import { endBlockClaim } from '../../src/delivery/ledger/blocks/claimed-blocks.ts';
 import { BLOCKS_CLASS, DEFAULT_PROVIDER } from '../../src/delivery/terms/backlog.ts';
 import { recordFacts } from '../../src/delivery/ledger/facts/facts.ts';
+import type { QueueChannel } from '../../src/delivery/terms/channels/queue-channel.ts';
 import { type Channel, channels, messageClasses } from '../../src/delivery/terms/message.ts';
 import type { HandOverOutcome } from '../../src/delivery/terms/hand-over-outcome.ts';
 import { claimBacklog } from '../../src/delivery/ledger/claim/claim.ts';
@@ -27,6 +29,7 @@ import { writeCampaign } from './campaigns.ts';
 import { testEvents } from './events.ts';
 import { send, testFlowSender, writeContact, writeFlow, writeRun } from './flow-sends.ts';
 import { outcomes, type ReportName, reportTypes } from './outcomes.ts';
+import { queueLetter } from './letters.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from './queued.ts';
 import { TEST_LIMITS } from './sending.ts';
 import { createTexts } from './text-sends.ts';
@@ -36,6 +39,8 @@ import { testKeyring } from './webhooks.ts';
 export interface Waiting extends QueuedAccount {
   messageId: number;
   channel: Channel;
+  /** Where it waits, if not in the queue of its channel. */
+  queue?: QueueChannel;
   /** Its provider before it is rerouted. */
   providerId: number;
   /** Whether senders ignore tags such as `+news` when they compare addresses; by default not. */
@@ -64,6 +69,8 @@ export const paths = [
   'plain',
   'reply',
   'template test',
+  'letter',
+  'rerouted letter',
   'rerouted',
   'text',
   'after a crash',
@@ -125,9 +132,9 @@ export function createWaysOut(database: Database, owner: number) {
   const phone = () => `+49151${String(20_000_000 + ++phones)}`;
 
   async function claim(waiting: Waiting, way: WayOut, by = owner): Promise<Taken> {
-    const { accountId, channel } = waiting;
+    const { accountId, channel, queue = channel } = waiting;
     const { from, providerId = 0 } = way;
-    const of = { channel, accountId, providerId, owner: by };
+    const of = { channel, queue, accountId, providerId, owner: by };
     const settings = settingsOf(waiting);
     if (from === 'block') {
       const { claims } = await claimBlock(pool, { ...of, messages: 1_000 }, settings);
@@ -201,6 +208,12 @@ export function createWaysOut(database: Database, owner: number) {
     const [messageId = 0] = await queueEmails(database, of, 1, { prefix: prefixOf(of), providerId });
     if (columns !== '') await query(`update messages set ${columns} where id = $1`, messageId);
     return { ...of, messageId, channel: 'email', providerId };
+  }
+
+  async function writeLetter(of: QueuedAccount): Promise<Waiting> {
+    const recipients = [{ kind: 'to', address: `${prefixOf(of)}0@example.com` } as const];
+    const [messageId = 0] = await queueLetter(database, of, { recipients });
+    return { ...of, messageId, channel: 'email', queue: 'email_whole', providerId: 0 };
   }
 
   const newAccount = () => insertAccount(database);
@@ -296,6 +309,16 @@ export function createWaysOut(database: Database, owner: number) {
     plain: { write: async () => writeEmail(await newAccount()), from: 'plain' },
     reply: { write: async () => writeEmail(await newAccount(), 'answers_mail = true'), from: 'plain' },
     'template test': { write: async () => writeEmail(await newAccount(), 'test = true'), from: 'plain' },
+    letter: { write: async () => writeLetter(await newAccount()), from: 'transactional' },
+    'rerouted letter': {
+      write: async () => moveTo(await writeLetter(await newAccount()), 'send_queue'),
+      prepare: ({ accountId, providerId }) =>
+        rerouteLetters(...[pool, { class: 0, accountId, providerId }], {
+          repeatableKinds: [],
+          defaultKind: null,
+        }),
+      from: 'transactional',
+    },
     rerouted: {
       write: async () => moveTo(await writeEmail(await newAccount()), 'send_queue'),
       prepare: reroute('transactional'),
@@ -393,11 +416,11 @@ export function createWaysOut(database: Database, owner: number) {
     handedOver: ({ messageId }: Waiting): number => left.get(messageId) ?? 0,
 
     /** The backlog that the message waits in before it is rerouted. */
-    backlogOf: (path: Path, { accountId, channel, providerId }: Waiting) => {
+    backlogOf: (path: Path, { accountId, channel, queue = channel, providerId }: Waiting) => {
       const { from } = ways[path];
       const priority =
         from === 'block' ? BLOCKS_CLASS : messageClasses[from === 'plain' ? 'transactional' : from];
-      return { accountId, channel, providerId, class: priority };
+      return { accountId, channel, queue, providerId, class: priority };
     },
   };
 }

@@ -4690,7 +4690,7 @@ export interface components {
             } | null;
             hold: {
                 /** @enum {string} */
-                reason: "account_paused" | "domain_unverified" | "warm_up" | "pacing" | "allowance" | "spend_cap" | "wallet" | "provider_unavailable";
+                reason: "account_paused" | "domain_unverified" | "warm_up" | "pacing" | "allowance" | "spend_cap" | "wallet" | "provider_unavailable" | "provider_cannot_take";
                 /** Format: date-time */
                 until: string | null;
             } | null;
@@ -4753,7 +4753,7 @@ export interface components {
             } | null;
             hold: {
                 /** @enum {string} */
-                reason: "account_paused" | "domain_unverified" | "warm_up" | "pacing" | "allowance" | "spend_cap" | "wallet" | "provider_unavailable";
+                reason: "account_paused" | "domain_unverified" | "warm_up" | "pacing" | "allowance" | "spend_cap" | "wallet" | "provider_unavailable" | "provider_cannot_take";
                 /** Format: date-time */
                 until: string | null;
             } | null;

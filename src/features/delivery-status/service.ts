@@ -10,7 +10,8 @@ import { accountTiers } from '../../delivery/ledger/limits/tiers.ts';
 import { readDomainFigures } from '../../delivery/ledger/limits/domain-figures.ts';
 import type { StatusRule } from '../../delivery/ledger/limits/limit.ts';
 import { type Projection, type Projections, projectNext } from '../../delivery/ledger/limits/projection.ts';
-import { channels, messageClasses } from '../../delivery/terms/message.ts';
+import { queueChannels } from '../../delivery/terms/channels/queue-channel.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
 import { type BrandSenders, readSenders } from '../../delivery/terms/sender-identity.ts';
 import { MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
@@ -175,7 +176,7 @@ async function readQueue(client: Queryable, accountId: number): Promise<QueueRow
          (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at,
        min(due_at) filter (where due_at <= now() and not held) as due_since
      from counted`,
-    [accountId, channels, Object.values(messageClasses)],
+    [accountId, queueChannels, Object.values(messageClasses)],
   );
   return rows[0] ?? { queued: 0, held: 0, next_due_at: null, due_since: null };
 }

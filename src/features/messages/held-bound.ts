@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
+import { queueChannels } from '../../delivery/terms/channels/queue-channel.ts';
 import { messageClasses } from '../../delivery/terms/message.ts';
 import { type AppError, tooMany } from '../../errors.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
@@ -29,9 +30,9 @@ const MAX_COUNTED = 1_000_000;
  */
 const COUNT = `
   select count(*) filter (where is_held) as messages,
-    coalesce(sum(content_bytes) filter (where is_held), 0)::bigint as bytes
-  from unnest(array['email', 'sms']) as c (channel) cross join lateral (
-    select q.content_bytes, q.held or q.due_at > now() and q.attempt_count = 0 as is_held
+    coalesce(sum(bytes) filter (where is_held), 0)::bigint as bytes
+  from unnest($3::text[]) as c (channel) cross join lateral (
+    select q.content_bytes::bigint + q.file_bytes as bytes, q.held or q.due_at > now() and q.attempt_count = 0 as is_held
     from send_queue q
     where q.owner is null and q.channel = c.channel and q.class = ${messageClasses.transactional} and q.account_id = $1
     limit $2) waiting`;
@@ -64,6 +65,7 @@ export async function holdsTooMany(
     const { rows } = await trx.query<{ messages: number; bytes: number }>(COUNT, [
       accountId,
       maxMessages > 0 ? maxMessages + 1 : MAX_COUNTED,
+      queueChannels,
     ]);
     return rows[0] ?? null;
   });

@@ -95,13 +95,27 @@ export async function claimFolder(
   store: BlobStore,
   isKnown: () => Promise<boolean> = async () => false,
 ): Promise<FolderOwner> {
-  const { rows } = await db.query<{ id: string }>('select id from installation');
-  const id = rows[0]?.id;
-  if (id === undefined) throw new Error('the table installation is empty');
+  const id = await installationId(db);
   if ((await store.owner()) === null && ((await isEmpty(store)) || (await isKnown()))) await store.claim(id);
   const owner = await store.owner();
   if (owner === null) return 'unclaimed';
   return owner === id ? 'ours' : 'foreign';
+}
+
+async function installationId(db: Queryable): Promise<string> {
+  const { rows } = await db.query<{ id: string }>('select id from installation');
+  const id = rows[0]?.id;
+  if (id === undefined) throw new Error('the table installation is empty');
+  return id;
+}
+
+/**
+ * Whether this process has the folder in which the installation stores files: it is claimed for the installation, or not
+ * claimed yet although it has files. An empty folder may be that of a machine that does not share it.
+ */
+export async function sharesFolder(db: Queryable, store: BlobStore): Promise<boolean> {
+  const owner = await store.owner();
+  return owner === null ? !(await isEmpty(store)) : owner === (await installationId(db));
 }
 
 /** Whether one of the 100 newest rows has its file in the folder. */

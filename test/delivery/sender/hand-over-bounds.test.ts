@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchMessage } from '../../../src/delivery/ledger/intend/batch.ts';
-import { MAX_BYTES_IN_HAND } from '../../../src/delivery/sender/turns/claim-buffer.ts';
+import { MAX_BYTES_IN_HAND } from '../../../src/delivery/sender/turns/byte-budget.ts';
 import type { ProviderChannel } from '../../../src/delivery/sender/compose/provider-channel.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

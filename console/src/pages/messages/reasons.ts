@@ -68,6 +68,11 @@ const HOLDS: Record<Holds, Reason> = {
     text: `The service through which this kind of message is sent is not set up or cannot be used now. ${WAITS}`,
     advice: 'Ask the operator of the service to check the provider.',
   },
+  provider_cannot_take: {
+    title: 'The provider cannot take the message',
+    text: `With its files, the message is larger than the provider allows, or the provider cannot send one letter to several recipients, and no other provider of the account can be used now. ${WAITS}`,
+    advice: 'Send a link to the file instead, or ask the operator of the service for another provider.',
+  },
 };
 
 /** Returns in a few words why a message was held; null for a reason that is not known here. */

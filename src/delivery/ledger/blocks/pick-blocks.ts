@@ -15,7 +15,7 @@ import { paidBySegmentSql } from '../../terms/units.ts';
 /** When a held block is checked again if the end of its limit is not known. */
 export const HOLD_RECHECK = `interval '5 minutes'`;
 
-export interface BlocksRequest extends Omit<Backlog, 'class'> {
+export interface BlocksRequest extends Omit<Backlog, 'class' | 'queue'> {
   /** Id of the process, in `processes`. */
   owner: number;
   /** Maximum number of messages. The rest of a larger block becomes a block of its own. */

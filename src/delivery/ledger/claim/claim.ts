@@ -6,11 +6,11 @@ import { limits, type Limits, limitsOf, type LimitSettings } from '../limits/aut
 import { settingIn } from '../../terms/sql-parts.ts';
 import { messageClasses } from '../../terms/message.ts';
 import { decisionRegions } from '../limits/claim-decision.ts';
-import { type Backlog, DEFAULT_PROVIDER } from '../../terms/backlog.ts';
+import { DEFAULT_PROVIDER, type NamedBacklog } from '../../terms/backlog.ts';
 import type { Claim, ClaimId } from '../ownership/claims.ts';
 
 /** Which messages to claim, and for which process. */
-export interface ClaimRequest extends Omit<Backlog, 'providerId'> {
+export interface ClaimRequest extends Omit<NamedBacklog, 'providerId'> {
   /** By default the provider in the settings. */
   providerId?: number;
   /** Id of the process, in `processes`. */
@@ -27,6 +27,8 @@ interface ClaimedRow {
   content_bytes: number;
   content_weight: number;
   connection_losses: number;
+  /** Null unless the message is of a letter. */
+  file_bytes: number | null;
 }
 
 /** The result of a claim in one backlog. */
@@ -71,8 +73,9 @@ function beginSql(requests: readonly ClaimRequest[]): string {
 
 /** SQL: a claim, which locks the account and reads its quotas under the lock. */
 function claimText(client: pg.PoolClient, request: ClaimRequest, settings: LimitSettings): string {
-  const { channel, class: priority, accountId, providerId = DEFAULT_PROVIDER, owner, quantum } = request;
-  const fields = { channel, class: priority, accountId, providerId, owner, quantum };
+  const { channel, queue = channel, class: priority, accountId, owner, quantum } = request;
+  const { providerId = DEFAULT_PROVIDER } = request;
+  const fields = { channel: queue, class: priority, accountId, providerId, owner, quantum };
   const parameters = JSON.stringify({ ...fields, settings });
   return `select * from ${claimFunction.name}(${client.escapeLiteral(parameters)})`;
 }
@@ -92,6 +95,7 @@ function backlogClaim(
           bytes: row.content_bytes,
           weight: row.content_weight,
           losses: row.connection_losses,
+          ...(row.file_bytes === null ? {} : { letter: { fileBytes: row.file_bytes } }),
         },
   );
   return { lookedAt: rows[0]?.looked_at ?? 0, claims };

@@ -3,7 +3,7 @@
 -- claimed message, or one row without a message; looked_at is how many messages it decided on.
 --
 -- sent by: claimBacklogs
--- request: the ClaimRequest, with the settings of the limits
+-- request: the ClaimRequest, with the settings of the limits; its channel is the queue
 -- locks: the advisory lock of the account, which other claims of it wait for; processes; send_queue, skipping locked
 --   rows; the counters of the limits, from the last of their table to the first, as PostgreSQL executes the parts of a
 --   with that nothing reads; messages that are held, skipping locked rows; then held_backlogs. take_plain_messages locks
@@ -13,7 +13,8 @@
 -- partitions: hold_messages updates messages
 create function claim_backlog(request jsonb)
 returns table (
-  looked_at int, message_id bigint, claim_epoch int, content_bytes int, content_weight int, connection_losses int)
+  looked_at int, message_id bigint, claim_epoch int, content_bytes int, content_weight int, connection_losses int,
+  file_bytes int)
 language plpgsql rows 50 as $$
 -- The SQL of a limit knows nothing of the variables here, whose names must not be those of columns.
 #variable_conflict use_column
@@ -30,6 +31,7 @@ declare
   sizes int[];
   weights int[];
   losses int[];
+  files int[];
   holds jsonb;
   held_with_backlog boolean;
   held_ids bigint[];
@@ -48,7 +50,7 @@ begin
       for update skip locked) q;
   end if;
   if ids is null then
-    return query select 0, null::bigint, null::int, null::int, null::int, null::int;
+    return query select 0, null::bigint, null::int, null::int, null::int, null::int, null::int;
     return;
   end if;
 
@@ -530,10 +532,15 @@ begin
         where h.recheck_at > excluded.recheck_at;
     end if;
   end if;
+  if of_channel = 'email_whole' then
+    files := array(
+      select q.file_bytes from unnest(claimed_ids) with ordinality as c (id, n) cross join lateral (
+        select s.file_bytes from send_queue s where s.message_id = c.id) q order by c.n);
+  end if;
   if claimed_ids is null then
-    return query select cardinality(ids), null::bigint, null::int, null::int, null::int, null::int;
+    return query select cardinality(ids), null::bigint, null::int, null::int, null::int, null::int, null::int;
   end if;
   return query
-    select cardinality(ids), c.* from unnest(claimed_ids, epochs, sizes, weights, losses)
-      as c (message_id, claim_epoch, content_bytes, content_weight, connection_losses);
+    select cardinality(ids), c.* from unnest(claimed_ids, epochs, sizes, weights, losses, files)
+      as c (message_id, claim_epoch, content_bytes, content_weight, connection_losses, file_bytes);
 end $$;

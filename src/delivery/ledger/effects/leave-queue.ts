@@ -1,4 +1,5 @@
 import { isChannelSql } from '../../terms/channels/index.ts';
+import { channelOfQueueSql } from '../../terms/channels/queue-channel.ts';
 import { captureCtes, giveBackCtes, type Limits, reservationColumns } from '../limits/authority.ts';
 import { furtherCtes } from '../../terms/sql-parts.ts';
 import { countUsageSql } from '../money/usage.ts';
@@ -76,7 +77,7 @@ export function leaveQueueSql(ids: string, unsent: string, table: Limits, charge
     : `(select * from removed where message_id = any(${unsent})) unsent`;
   return `, removed as (
     delete from send_queue where message_id = any(${ids})
-    returning ${[...columns, ...(paid ? ['channel'] : [])].join(', ')}
+    returning ${[...columns, ...(paid ? [`${channelOfQueueSql('channel')} as channel`] : [])].join(', ')}
   )${paid && cleared !== undefined ? clearedSql(cleared) : ''}${paid && lowered !== undefined ? loweredSql(lowered) : ''}${paid && unknown !== undefined ? unknownChargesSql(unknown) : ''}${furtherCtes(
     [
       ...giveBackCtes(returned, table),

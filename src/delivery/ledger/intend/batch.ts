@@ -4,6 +4,7 @@ import type { Refusal } from '../limits/authority.ts';
 import type { LetterPart } from '../../terms/letter.ts';
 import type { Channel, SkipCode } from '../../terms/message.ts';
 import type { AnsweredMail } from '../../content/mime/answer-headers.ts';
+import type { LetterRoutes } from './reroute-letters.ts';
 import type { ClaimId } from '../ownership/claims.ts';
 import type { MessageTracking } from '../../content/mime/tracked-links.ts';
 
@@ -103,6 +104,8 @@ export interface BatchRequest {
   plusAddresses?: boolean;
   /** Recognizes opt-outs that are known only by an HMAC. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
+  /** For letters that their provider cannot take; by default there is no provider in the setting. */
+  routes?: Omit<LetterRoutes, 'claimed'>;
 }
 
 /**

@@ -49,9 +49,14 @@ export type Refusal = Extract<AnyLimit, { handOver: object }>['name'];
 /** The reason of messages whose provider no sender can use. It is no limit: senders hold what they do not claim. */
 export const PROVIDER_UNAVAILABLE = 'provider_unavailable';
 
+/** The reason of letters that are too large for their provider, or that it would send to the wrong people. */
+export const PROVIDER_CANNOT_TAKE = 'provider_cannot_take';
+
 /** Why a message is `held`. */
 export type HoldReason =
-  Extract<AnyLimit, { claim: { effect: 'hold' } }>['name'] | typeof PROVIDER_UNAVAILABLE;
+  | Extract<AnyLimit, { claim: { effect: 'hold' } }>['name']
+  | typeof PROVIDER_UNAVAILABLE
+  | typeof PROVIDER_CANNOT_TAKE;
 
 /** The names of limits with figures, such as how many messages they allow and how many were sent. */
 export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
@@ -81,6 +86,7 @@ export const isCounted = (message: CountedMessage): boolean =>
 export const holdReasons: readonly HoldReason[] = [
   ...(limits as Limits).filter(({ claim }) => claim?.effect === 'hold').map(({ name }) => name as HoldReason),
   PROVIDER_UNAVAILABLE,
+  PROVIDER_CANNOT_TAKE,
 ];
 
 /** Values of the settings that limits read, by name. */

@@ -1,5 +1,5 @@
 /** The limits as they apply to blocks of campaigns. Two of them differ from the limits for messages in the queue. */
-import { type HoldReason, holdReasons, limits, type Limits } from './authority.ts';
+import { type HoldReason, holdReasons, limits, type Limits, PROVIDER_CANNOT_TAKE } from './authority.ts';
 import { domainUnverified } from './domain-unverified.ts';
 import type { Limit } from './limit.ts';
 import type { Cte } from '../../terms/sql-parts.ts';
@@ -46,10 +46,13 @@ export const blockLimits: Limits = (limits as Limits).flatMap((limit): Limits =>
   }
 });
 
-/** Why a block is held. */
-export type BlockHoldReason = HoldReason | typeof sandboxOfBlocks.name;
+/** Why a block is held. It has no letters. */
+export type BlockHoldReason = Exclude<HoldReason, typeof PROVIDER_CANNOT_TAKE> | typeof sandboxOfBlocks.name;
 
-export const blockHoldReasons: readonly BlockHoldReason[] = [...holdReasons, sandboxOfBlocks.name];
+export const blockHoldReasons: readonly BlockHoldReason[] = [
+  ...holdReasons.filter((reason) => reason !== PROVIDER_CANNOT_TAKE),
+  sandboxOfBlocks.name,
+];
 
 /**
  * Returns what the blocks in `closed` have reserved for messages without an attempt.

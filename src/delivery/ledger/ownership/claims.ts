@@ -20,7 +20,9 @@ export interface Claim extends ClaimId {
    * block.
    */
   block?: BlockClaim;
-  /** Bytes of the message's content. */
+  /** Set if the message is a copy of a letter, with the bytes of the letter's files, not folded. */
+  letter?: { fileBytes: number };
+  /** Bytes of the message's content, without files. */
   bytes: number;
   /** How long the content may take to compose, see `content-weight.ts`. */
   weight: number;

@@ -1,6 +1,7 @@
-import { backlogName, BLOCKS_CLASS } from '../../terms/backlog.ts';
+import { type Backlog, backlogName, BLOCKS_CLASS } from '../../terms/backlog.ts';
+import { queuesOf } from '../../terms/channels/queue-channel.ts';
 import { wakeCampaignsCte } from '../blocks/wake-campaigns.ts';
-import { type MessageClass, messageClasses } from '../../terms/message.ts';
+import { messageClasses } from '../../terms/message.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineSql } from '../../../platform/db/sql/define.ts';
 
@@ -45,9 +46,9 @@ export async function releaseDomainPage(
   db: Queryable,
   { accountId, domainId }: { accountId: number; domainId: number },
 ): Promise<DomainRelease> {
-  const { rows } = await db.query<{ class: MessageClass; providerId: number; count: number }>({
+  const { rows } = await db.query<Pick<Backlog, 'queue' | 'class' | 'providerId'> & { count: number }>({
     ...releaseDomainMessages,
-    values: [accountId, domainId, Object.values(messageClasses)],
+    values: [accountId, domainId, Object.values(messageClasses), queuesOf('email')],
   });
   const blocks = await releaseBlocks(db, { accountId, domainId });
   return {
@@ -62,15 +63,15 @@ export async function waitsForDomain(
   { accountId, domainId }: { accountId: number; domainId: number },
 ): Promise<boolean> {
   const { rowCount } = await db.query({
-    name: 'waits_for_domain',
+    name: 'waits_for_domain_2',
     text: `
     select 1 from send_queue q
-    where owner is null and channel = 'email' and class = any($3::smallint[]) and account_id = $1 and due_at > now()
-      and domain_id = $2 and exists (
+    where owner is null and channel = any($4::text[]) and class = any($3::smallint[]) and account_id = $1
+      and due_at > now() and domain_id = $2 and exists (
         select 1 from messages m
         where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')
     limit 1`,
-    values: [accountId, domainId, Object.values(messageClasses)],
+    values: [accountId, domainId, Object.values(messageClasses), queuesOf('email')],
   });
   return rowCount !== 0;
 }

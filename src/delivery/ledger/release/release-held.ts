@@ -3,6 +3,7 @@ import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts
 import { defineFunction, defineSql } from '../../../platform/db/sql/define.ts';
 import type { Regions } from '../../../platform/db/sql/regions.ts';
 import type { Backlog } from '../../terms/backlog.ts';
+import { channelOfQueue, queueChannels } from '../../terms/channels/queue-channel.ts';
 import { messageClasses } from '../../terms/message.ts';
 import { wakeCampaignsSql } from '../blocks/wake-campaigns.ts';
 import { type Limits, limitsOf, type LimitSettings } from '../limits/authority.ts';
@@ -69,21 +70,25 @@ interface HeldBacklog extends Backlog {
   releasedUntil: string | null;
 }
 
-/** Takes the held backlog whose check has been due longest; other senders skip it. */
+/** Takes the held backlog whose check has been due longest; other senders skip it, and all skip queues of other versions. */
 async function takeBacklog(trx: Queryable): Promise<HeldBacklog | undefined> {
-  const { rows } = await trx.query<HeldBacklog>({
-    name: 'take_held_backlog',
+  const { rows } = await trx.query<Omit<HeldBacklog, 'channel'>>({
+    name: 'take_held_backlog_2',
     text: `
-    select channel, class, account_id as "accountId", provider_id as "providerId", release_count as "releaseCount",
+    select channel as queue, class, account_id as "accountId", provider_id as "providerId", release_count as "releaseCount",
       released_until::text as "releasedUntil"
-    from held_backlogs where recheck_at <= now() order by recheck_at limit 1 for update skip locked`,
+    from held_backlogs where recheck_at <= now() and channel = any($1)
+    order by recheck_at limit 1 for update skip locked`,
+    values: [queueChannels],
   });
-  return rows[0];
+  const [row] = rows;
+  const channel = row && channelOfQueue(row.queue);
+  return channel ? { ...row, channel } : undefined;
 }
 
-const keyOf = ({ accountId, channel, class: priority, providerId }: Backlog) => [
+const keyOf = ({ accountId, queue, class: priority, providerId }: Backlog) => [
   accountId,
-  channel,
+  queue,
   priority,
   providerId,
 ];
@@ -157,7 +162,7 @@ export function releaseHeldPage(pool: pg.Pool, settings: LimitSettings): Promise
     if (!backlog) return null;
     const count = backlog.releaseCount || (await decide(trx, backlog, settings));
     const released = count > 0 ? await releasePage(trx, backlog, count) : 0;
-    const { channel, class: priority, accountId, providerId } = backlog;
-    return { backlog: { channel, class: priority, accountId, providerId }, released };
+    const { channel, queue, class: priority, accountId, providerId } = backlog;
+    return { backlog: { channel, queue, class: priority, accountId, providerId }, released };
   });
 }

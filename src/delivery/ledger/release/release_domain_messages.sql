@@ -6,10 +6,11 @@
 -- $1 bigint: the account
 -- $2 bigint: the domain
 -- $3 smallint[]: all classes
+-- $4 text[]: the queues of emails
 -- locks: send_queue by due time, then messages by id, both without waiting
 with page as (
-  select message_id, class from send_queue q
-  where owner is null and channel = 'email' and class = any($3::smallint[]) and account_id = $1 and due_at > now()
+  select message_id from send_queue q
+  where owner is null and channel = any($4::text[]) and class = any($3::smallint[]) and account_id = $1 and due_at > now()
     and domain_id = $2 and exists (
       select 1 from messages m
       where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')
@@ -27,6 +28,7 @@ with page as (
     and m.id between (select min(message_id) from page) and (select max(message_id) from page) and m.status = 'held'
 ), released as (
   update send_queue q set due_at = q.queued_at
-  where q.message_id = any(array(select id from lockable)) returning class, provider_id
+  where q.message_id = any(array(select id from lockable)) returning channel, class, provider_id
 )
-select class, provider_id as "providerId", count(*)::int as count from released group by class, provider_id
+select channel as queue, class, provider_id as "providerId", count(*)::int as count from released
+group by channel, class, provider_id

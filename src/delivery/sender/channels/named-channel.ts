@@ -35,6 +35,7 @@ function shareOf({ id, name, kind }: NamedProvider): NamedShare {
   return {
     providerId: id,
     provider: name,
+    kind: kind.name,
     reportSeconds: reports ? REPORT_SECONDS : 0,
     repeatable: kind.repeatable,
   };

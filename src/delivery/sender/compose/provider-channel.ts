@@ -14,6 +14,8 @@ import type { BatchMessage } from '../../ledger/intend/batch.ts';
 export interface ProviderChannel extends QueueShare {
   /** The name of a named provider, or the kind of the provider in the settings. */
   readonly provider: string;
+  /** The kind of a named provider. */
+  readonly kind?: string;
   /**
    * How long a message whose outcome is unknown waits for a report before it is handed over again. 0 if the provider
    * sends no reports, or if repeating is safe.
@@ -42,7 +44,10 @@ export interface ProviderChannel extends QueueShare {
 }
 
 /** The share that a channel serves, if it is not that of the default provider. */
-export type NamedShare = Pick<ProviderChannel, 'providerId' | 'provider' | 'reportSeconds' | 'repeatable'>;
+export type NamedShare = Pick<
+  ProviderChannel,
+  'providerId' | 'provider' | 'kind' | 'reportSeconds' | 'repeatable'
+>;
 
 /** The share of the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
 export const defaultShare = ({ name }: { name: string }): NamedShare => ({

@@ -9,6 +9,9 @@ import {
   type QueueShare,
   shareName,
 } from '../../terms/backlog.ts';
+import { LETTER_QUEUE } from '../../terms/channels/queue-channel.ts';
+import { rerouteLetters } from '../../ledger/intend/reroute-letters.ts';
+import { repeatableKinds } from '../../wire/providers/index.ts';
 import type { Backlogs } from '../turns/backlogs.ts';
 import type { ProviderShare } from '../share/provider-share.ts';
 import {
@@ -27,6 +30,8 @@ import type { ProviderShares } from '../share/shares.ts';
 
 /** How long a breaker must be open before it counts as an outage, and messages go to further providers. */
 const OUTAGE_MS = 60_000;
+/** The share of the email provider in the settings. */
+const DEFAULT_EMAIL_SHARE = shareName({ channel: 'email', providerId: DEFAULT_PROVIDER });
 /** How long a provider that cannot be opened is not tested with new messages. */
 const UNUSABLE_RETRY_MS = 60_000;
 
@@ -95,8 +100,17 @@ function absentOf(shares: ProviderShares, ageMs: number): UnusableShare[] {
     );
 }
 
-const rerouteOne = (pool: pg.Pool, backlog: Backlog) =>
-  (backlog.class === BLOCKS_CLASS ? rerouteBlocks : rerouteBacklog)(pool, backlog);
+/** Moves a page of a backlog. @param defaultKind the kind of the email provider in the settings */
+async function rerouteOne(
+  pool: pg.Pool,
+  backlog: Backlog,
+  defaultKind: string | null,
+): Promise<{ moved: number; providerIds: readonly number[] }> {
+  if (backlog.queue === LETTER_QUEUE) return rerouteLetters(pool, backlog, { repeatableKinds, defaultKind });
+  const reroute = backlog.class === BLOCKS_CLASS ? rerouteBlocks : rerouteBacklog;
+  const { moved, providerId } = await reroute(pool, backlog);
+  return { moved, providerIds: moved > 0 && providerId !== null ? [providerId] : [] };
+}
 
 export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
   const holdAll = createHolding({ pool, log });
@@ -119,13 +133,13 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
     return false;
   }
 
-  async function moveAll(backlogs: Iterable<Backlog>): Promise<void> {
+  async function moveAll(backlogs: Iterable<Backlog>, shares: ProviderShares): Promise<void> {
+    const defaultKind = shares.get(DEFAULT_EMAIL_SHARE)?.channel.provider ?? null;
     for (const backlog of [...backlogs]) {
       for (;;) {
-        const page = await rerouteOne(pool, backlog);
-        if (page.moved > 0 && page.providerId !== null) {
-          waker.wake('send', [backlogName({ ...backlog, providerId: page.providerId })]);
-        }
+        const page = await rerouteOne(pool, backlog, defaultKind);
+        for (const providerId of page.providerIds)
+          waker.wake('send', [backlogName({ ...backlog, providerId })]);
         if (backlog.class === BLOCKS_CLASS || !isFullPage(page)) break;
       }
     }
@@ -139,11 +153,12 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
     { provider, ageMs, ...share }: UnusableShare,
     backlogs: readonly Backlog[],
     outage: Outage | undefined,
+    shares: ProviderShares,
   ): Promise<void> {
     if (ageMs >= outageMs) {
       if (!outage) log.warn({ provider }, 'provider unusable: its messages go to further providers');
       await recordOutage(pool, share, { ageMs, retryMs: UNUSABLE_RETRY_MS });
-      await moveAll(backlogs);
+      await moveAll(backlogs, shares);
       await holdAll(share, provider, backlogs);
     }
     if (share.providerId === DEFAULT_PROVIDER) return;
@@ -156,16 +171,17 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
   return async ({ shares, backlogs, liveIds, unusable }) => {
     const outages = new Map((await listOutages(pool)).map((outage) => [shareName(outage), outage]));
     for (const share of shares.all().filter(({ channel }) => !channel.missing)) {
-      if (await look(share, outages.get(share.name))) await moveAll(backlogs.due(share.name));
+      if (await look(share, outages.get(share.name))) await moveAll(backlogs.due(share.name), shares);
     }
     for (const each of [...unusable, ...absentOf(shares, outageMs)]) {
       const name = shareName(each);
       const due = [...backlogs.all()].filter((backlog) => shareName(backlog) === name);
       // An installation without SMS has no outage until SMS are accepted.
       if (due.length === 0 && each.providerId === DEFAULT_PROVIDER) continue;
-      await moveUnusable(each, due, outages.get(name));
+      await moveUnusable(each, due, outages.get(name), shares);
     }
     const isLive = (id: number) => id === DEFAULT_PROVIDER || liveIds.has(id);
-    await moveAll([...backlogs.all()].filter(({ providerId }) => !isLive(providerId)));
+    const ofRemoved = [...backlogs.all()].filter(({ providerId }) => !isLive(providerId));
+    await moveAll(ofRemoved, shares);
   };
 }

@@ -2,7 +2,7 @@
 -- messages: a recorder that has locked a message wants its queue row next, which this statement has locked.
 --
 -- sent by: holdUnavailable
--- $1 text: the channel
+-- $1 text: the queue
 -- $2 smallint: the class
 -- $3 bigint: the account
 -- $4 bigint: the provider

@@ -17,7 +17,7 @@ export const rerouteBlocksSql = defineSql(import.meta.url, './reroute_blocks.sql
 /** Moves due blocks of an account's campaigns to the first provider of its order that works. */
 export async function rerouteBlocks(
   db: Queryable,
-  { channel, accountId, providerId }: Omit<Backlog, 'class'>,
+  { channel, accountId, providerId }: Omit<Backlog, 'class' | 'queue'>,
 ): Promise<Rerouted> {
   const values = [channel, accountId, accountId, providerId];
   const { rows } = await db.query<Rerouted>({ ...rerouteBlocksSql, values });
@@ -30,7 +30,7 @@ const HOLD_RECHECK = `interval '5 minutes'`;
 /** Holds the due blocks of an account's campaigns whose provider cannot be used. @returns the number of messages */
 export async function holdUnavailableBlocks(
   db: Queryable,
-  { channel, accountId, providerId }: Omit<Backlog, 'class'>,
+  { channel, accountId, providerId }: Omit<Backlog, 'class' | 'queue'>,
 ): Promise<number> {
   const { rows } = await db.query<{ held: number }>({
     name: 'hold_unavailable_blocks',

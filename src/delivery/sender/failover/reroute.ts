@@ -2,15 +2,12 @@ import { byChannelSql } from '../../terms/channels/index.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineSql } from '../../../platform/db/sql/define.ts';
 import type { Backlog, QueueShare } from '../../terms/backlog.ts';
-import { providerKinds } from '../../wire/providers/index.ts';
+import { repeatableKinds } from '../../wire/providers/index.ts';
 import { PROVIDER_UNAVAILABLE } from '../../ledger/limits/authority.ts';
 import { MESSAGE_LIFETIME } from '../../terms/message.ts';
 
 /** Maximum number of messages that one statement moves. */
 const PAGE = 1_000;
-
-/** Kinds of providers that recognize a message that they already have. */
-const repeatableKinds = providerKinds.filter(({ repeatable }) => repeatable).map(({ name }) => name);
 
 /** SQL: the order of providers of the account `a` for the channel $1. */
 export const providersSql = byChannelSql('$1', ({ account }) => `a.${account.providers}`);
@@ -27,10 +24,10 @@ export const rerouteBacklogSql = defineSql(import.meta.url, './reroute_backlog.s
   regions: { providers: () => providersSql, page: () => `${PAGE}` },
 });
 
-/** Moves a page of a backlog to the first provider of the account's order that works. */
+/** Moves a page of a backlog that has no letters to the first provider of the account's order that works. */
 export async function rerouteBacklog(
   db: Queryable,
-  { channel, class: priority, accountId, providerId }: Backlog,
+  { channel, class: priority, accountId, providerId }: Omit<Backlog, 'queue'>,
 ): Promise<Rerouted> {
   const values = [channel, priority, accountId, providerId, repeatableKinds];
   const { rows } = await db.query<Rerouted>({ ...rerouteBacklogSql, values });
@@ -44,7 +41,7 @@ export async function rerouteBacklog(
  */
 export async function moveExpired(
   db: Queryable,
-  { channel, class: priority, accountId, providerId }: Backlog,
+  { queue, class: priority, accountId, providerId }: Backlog,
 ): Promise<number> {
   const { rowCount } = await db.query({
     name: 'move_expired',
@@ -55,7 +52,7 @@ export async function moveExpired(
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
         and due_at <= now() and queued_at < now() - ${MESSAGE_LIFETIME}
       order by due_at, message_id limit ${PAGE} for update skip locked))`,
-    values: [channel, priority, accountId, providerId],
+    values: [queue, priority, accountId, providerId],
   });
   return rowCount ?? 0;
 }
@@ -75,9 +72,9 @@ export const holdUnavailableSql = defineSql(import.meta.url, './hold_unavailable
  */
 export async function holdUnavailable(
   db: Queryable,
-  { channel, class: priority, accountId, providerId }: Backlog,
+  { queue, class: priority, accountId, providerId }: Backlog,
 ): Promise<number> {
-  const values = [channel, priority, accountId, providerId];
+  const values = [queue, priority, accountId, providerId];
   return (await db.query({ ...holdUnavailableSql, values })).rowCount ?? 0;
 }
 
@@ -87,7 +84,7 @@ export function isFullHold(held: number): boolean {
 }
 
 /** Whether there may be more to move. */
-export function isFullPage({ moved }: Rerouted): boolean {
+export function isFullPage({ moved }: Pick<Rerouted, 'moved'>): boolean {
   return moved === PAGE;
 }
 

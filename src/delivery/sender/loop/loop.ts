@@ -17,7 +17,8 @@ import type { Repeating } from '../../../platform/processes/repeat.ts';
 import { createRecorder, type Recorder } from '../../../platform/queue/recorder.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../../ledger/limits/authority.ts';
-import { shareName } from '../../terms/backlog.ts';
+import { type Backlog, shareName } from '../../terms/backlog.ts';
+import { LETTER_QUEUE } from '../../terms/channels/queue-channel.ts';
 import { dropUnknownIntents } from '../../ledger/intend/batch.ts';
 import { MAX_BATCH } from '../turns/batch-size.ts';
 import { type Backlogs, countWaiting, createBacklogs, type DueBacklog } from '../turns/backlogs.ts';
@@ -48,10 +49,23 @@ export interface SenderDeps {
   /** Recognizes opt-outs that are known only by an HMAC. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   events: EventPublisher;
+  /** Whether and how letters are sent; by default with {@link DEFAULT_FILES_BYTES}. */
+  letters?: LetterSending;
   /** How long a sender pauses hand-over to a provider after the first fault; by default a second. */
   firstBackoffMs?: number;
   log: Logger;
 }
+
+/** How a sender sends letters. */
+export interface LetterSending {
+  /** The most bytes that files take in memory. */
+  filesBytes: number;
+  /** Why this process cannot send letters now; null: it can. Other senders then send them. */
+  problem(): string | null;
+}
+
+const DEFAULT_FILES_BYTES = 96 * 1_048_576;
+const allLetters: LetterSending = { filesBytes: DEFAULT_FILES_BYTES, problem: () => null };
 
 const concurrencyOf = (channels: readonly ProviderChannel[]) =>
   Math.max(
@@ -110,6 +124,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #intents = createIntents();
   readonly #plain = createPlainBacklogs();
   readonly #order = createServiceOrder();
+  readonly #letters: LetterSending;
   #following: Repeating[] = [];
   /** When to claim from other backlogs next, in milliseconds of a monotonic clock. */
   #othersAt = 0;
@@ -117,6 +132,7 @@ class SendQueue implements QueueAdapter<Claim> {
   constructor(deps: SenderDeps) {
     this.#deps = deps;
     const { pool, process, log } = deps;
+    this.#letters = deps.letters ?? allLetters;
     const order = this.#order;
     this.#backlogs = createBacklogs(pool);
     this.#claimRound = createClaimRound(pool, deps.limits, this.#backlogs, order);
@@ -152,8 +168,10 @@ class SendQueue implements QueueAdapter<Claim> {
         firstBackoffMs: deps.firstBackoffMs,
         log,
         blocks: this.#blocks,
+        defaultKind: deps.channels.find(({ channel }) => channel === 'email')?.provider ?? null,
       },
       deps.channels,
+      this.#letters.filesBytes,
     );
   }
 
@@ -216,7 +234,9 @@ class SendQueue implements QueueAdapter<Claim> {
       owner,
       wanted,
       this.#onClaims,
-      (backlog) => full.some(({ name, buffer }) => name === shareName(backlog) && buffer.has(backlog)),
+      (backlog) =>
+        !this.#serves(backlog) ||
+        full.some(({ name, buffer }) => name === shareName(backlog) && buffer.has(backlog)),
       (tested) => working.some(({ name, breaker }) => name === tested && breaker.report().state !== 'closed'),
     );
     const blocks = await this.#claimBlocks(owner, working);
@@ -259,11 +279,17 @@ class SendQueue implements QueueAdapter<Claim> {
     let only: { share: ProviderShare; backlog: DueBacklog } | null = null;
     for (const share of working) {
       for (const backlog of this.#backlogs.due(share.name)) {
+        if (!this.#serves(backlog)) continue;
         if (only) return null;
         only = { share, backlog };
       }
     }
     return only;
+  }
+
+  /** Whether this process sends what waits there. */
+  #serves({ queue }: DueBacklog | Backlog): boolean {
+    return queue !== LETTER_QUEUE || this.#letters.problem() === null;
   }
 
   #giveBackStalled(shares: readonly ProviderShare[]): void {
@@ -323,7 +349,10 @@ class SendQueue implements QueueAdapter<Claim> {
   }
 
   describe(): QueueState {
-    return { inFlight: this.loop.registered(), providers: this.#shares.report() };
+    const problem = this.#letters.problem();
+    const providers = this.#shares.report();
+    if (problem !== null) providers.letters = { state: 'open', reason: problem, retryAt: null };
+    return { inFlight: this.loop.registered(), providers };
   }
 
   stop(): void {

@@ -5,6 +5,7 @@ import type { LiveProcess } from '../../../platform/processes/process.ts';
 import type { QueueHandle } from '../../../platform/queue/loop.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { type Backlog, backlogName, shareName } from '../../terms/backlog.ts';
+import { LETTER_QUEUE } from '../../terms/channels/queue-channel.ts';
 import type { LimitSettings } from '../../ledger/limits/authority.ts';
 import { type HandOverResult, isOpen, onceKnown, untried } from '../../wire/adapters/port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
@@ -22,12 +23,12 @@ import type { ClaimedBlocks } from '../../ledger/blocks/claimed-blocks.ts';
 import { divideIntent } from '../../ledger/intend/divide.ts';
 import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
 import { intendMessages } from '../../ledger/intend/queue-batch.ts';
-import {
-  type ByteBudget,
-  campaignWorkers,
-  type ClaimBuffer,
-  createClaimBuffer,
-} from '../turns/claim-buffer.ts';
+import type { ByteBudget } from '../turns/byte-budget.ts';
+import { campaignWorkers, type ClaimBuffer, createClaimBuffer } from '../turns/claim-buffer.ts';
+import { fileBytesOf } from '../turns/batch-cutter.ts';
+import { createFileRoom } from '../turns/file-room.ts';
+import { providerFacts } from '../../terms/provider-facts.ts';
+import { repeatableKinds } from '../../wire/providers/index.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
 import { MAX_TAKEN_BYTES, type Taken, takePlainMessages } from '../../ledger/claim/take.ts';
 import type { ProviderChannel } from '../compose/provider-channel.ts';
@@ -51,6 +52,8 @@ export interface ShareDeps {
   order: ServiceOrder;
   intents: Intents;
   blocks: ClaimedBlocks;
+  /** The kind of the email provider in the settings; null: there is none. */
+  defaultKind: string | null;
   /** Resolves when the batch's outcomes are committed, however long the database is unavailable. */
   record(batch: BatchRecord): Promise<void>;
   /** As in `BreakerOptions`. */
@@ -70,8 +73,16 @@ function createIntend(pool: pg.Pool) {
   };
 }
 
+const queueOf = ({ channel, letter }: BatchMessage) => (letter ? LETTER_QUEUE : channel);
+
 /** A sweep gives back claims that it has found unknown twice, two seconds apart. */
 const LATE_MS = 1_500;
+
+/** Bound what batches have in memory: the contents of messages, and the files of letters. */
+export interface Budgets {
+  contents: ByteBudget;
+  files: ByteBudget;
+}
 
 /** A batch whose outcomes are known. */
 interface HandedOver {
@@ -95,10 +106,12 @@ export class ProviderShare {
   #workers: Promise<void>[] = [];
   #stopping = false;
 
-  constructor(channel: ProviderChannel, budget: ByteBudget, deps: ShareDeps) {
+  constructor(channel: ProviderChannel, budgets: Budgets, deps: ShareDeps) {
     this.name = shareName(channel);
     this.channel = channel;
-    this.buffer = createClaimBuffer(channel.concurrency, budget);
+    const { concurrency, kind = channel.provider } = channel;
+    const files = createFileRoom(concurrency, providerFacts[kind]?.streams ?? false, budgets.files);
+    this.buffer = createClaimBuffer(concurrency, budgets.contents, undefined, files);
     const { firstBackoffMs } = deps;
     this.breaker = createBreaker({ firstBackoffMs });
     this.#deps = deps;
@@ -280,14 +293,15 @@ export class ProviderShare {
   /** @returns null if the process has no id now */
   async #intendBatch(claims: Claim[]): Promise<IntendedBatch | null> {
     const { provider, reportSeconds } = this.channel;
-    const { limits, keyring, intents } = this.#deps;
+    const { limits, keyring, intents, defaultKind } = this.#deps;
     const owner = this.#deps.process.id();
     if (owner === null) return null;
     // The sweep drops intents that are not live: their commit succeeded, but the reply was lost.
     const seq = intents.begin();
     try {
       const plusAddresses = limits.suppress_plus_addresses === 1;
-      const request = { owner, seq, provider, reportSeconds, claims, plusAddresses, keyring };
+      const routes = { repeatableKinds, defaultKind };
+      const request = { owner, seq, provider, reportSeconds, claims, plusAddresses, keyring, routes };
       const messages = await this.#intend(request, claims);
       return { owner, seq, messages, leaving: messages.filter(({ verdict }) => verdict === 'send') };
     } catch (error) {
@@ -332,7 +346,8 @@ export class ProviderShare {
     }
     const outcomes = results.filter((result) => !isOpen(result));
     const given = outcomes.filter(({ kind }) => kind !== 'not_composed');
-    if (given.length > 0 && given.every(hasVerdict))
+    // How long a file takes says nothing about other messages.
+    if (given.length > 0 && given.every(hasVerdict) && fileBytesOf(claims) === 0)
       buffer.measure(given.length, performance.now() - startedAt - waitedMs);
     if (!this.#stopping) this.#judge(leaving, outcomes, suspect);
     return results.map((result) => onceKnown(result, (outcome) => chargeLoss(outcome, suspect)));
@@ -343,7 +358,7 @@ export class ProviderShare {
     const { log, order } = this.#deps;
     judgeProvider(breaker, outcomes, suspect);
     for (const message of leaving.filter((_message, index) => endedConnection(outcomes[index])))
-      order.lostConnection(backlogName(message));
+      order.lostConnection(backlogName({ ...message, queue: queueOf(message) }));
     const { state, reason } = breaker.report();
     if (state !== 'closed') log.warn({ provider: channel.provider, reason }, 'provider fault');
   }

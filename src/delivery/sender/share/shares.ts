@@ -1,7 +1,7 @@
 import type { QueueState } from '../../../platform/queue/loop.ts';
-import { type ByteBudget, createByteBudget, partOf } from '../turns/claim-buffer.ts';
+import { type ByteBudget, createByteBudget, partOf } from '../turns/byte-budget.ts';
+import { type Budgets, ProviderShare, type ShareDeps } from './provider-share.ts';
 import type { ProviderChannel } from '../compose/provider-channel.ts';
-import { ProviderShare, type ShareDeps } from './provider-share.ts';
 
 /**
  * The provider shares that a sender serves: those of the providers in the settings, and those of named providers, which
@@ -10,16 +10,26 @@ import { ProviderShare, type ShareDeps } from './provider-share.ts';
 export class ProviderShares {
   readonly #deps: ShareDeps;
   readonly #budget: ByteBudget = createByteBudget();
+  readonly #files: ByteBudget;
+  readonly #filesBytes: number;
   readonly #shares = new Map<string, ProviderShare>();
   readonly #ending = new Set<Promise<void>>();
   /** Named providers that this process cannot use, with the reason. */
   readonly #unusable = new Map<string, string>();
   #started = false;
 
-  /** @param channels of the providers in the settings */
-  constructor(deps: ShareDeps, channels: readonly ProviderChannel[]) {
+  /**
+   * @param channels of the providers in the settings
+   * @param filesBytes the most bytes that files of letters take in memory; each provider may always take one
+   */
+  constructor(deps: ShareDeps, channels: readonly ProviderChannel[], filesBytes: number) {
     this.#deps = deps;
-    for (const channel of channels) this.#put(new ProviderShare(channel, this.#budget, deps));
+    this.#filesBytes = filesBytes;
+    this.#files = createByteBudget(filesBytes);
+    for (const channel of channels) {
+      const budgets: Budgets = { contents: this.#budget, files: partOf(this.#files, filesBytes) };
+      this.#put(new ProviderShare(channel, budgets, deps));
+    }
   }
 
   start(): void {
@@ -37,7 +47,8 @@ export class ProviderShares {
 
   /** Adds a named provider. It replaces the former provider of the share, which stops. */
   add(channel: ProviderChannel): void {
-    const share = new ProviderShare(channel, partOf(this.#budget), this.#deps);
+    const files = partOf(this.#files, this.#filesBytes / 2);
+    const share = new ProviderShare(channel, { contents: partOf(this.#budget), files }, this.#deps);
     this.remove(share.name);
     this.#put(share);
     if (this.#started) share.start();

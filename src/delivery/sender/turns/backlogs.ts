@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { channelOfQueue } from '../../terms/channels/queue-channel.ts';
 import { messageClasses } from '../../terms/message.ts';
 import {
   type Backlog,
@@ -49,14 +50,15 @@ interface LaterBacklog extends Backlog {
 
 /**
  * @returns every backlog with unclaimed messages, found by jumping through the index from one to the next, and every
- *   backlog with unclaimed blocks of active campaigns, due with its first block
+ *   backlog with unclaimed blocks of active campaigns, due with its first block. Queues of other versions are left alone:
+ *   their messages are neither claimed nor moved to another provider
  */
 async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]> {
-  const { rows } = await client.query<Backlog & { waitMs: number }>({
-    name: 'find_due_backlogs',
+  const { rows } = await client.query<Omit<Backlog, 'channel'> & { waitMs: number }>({
+    name: 'find_due_backlogs_2',
     text: `
     ${firstDueSql}
-    select channel, class, account_id as "accountId", provider_id as "providerId",
+    select channel as queue, class, account_id as "accountId", provider_id as "providerId",
       -- Retries of a paused campaign are due at infinity.
       (extract(epoch from least(due_at, now() + interval '1 hour') - now()) * 1000)::float8 as "waitMs"
     from (
@@ -71,7 +73,10 @@ async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]
       where c.status = 'active' and c.approval_state <> 'pending'
       and c.phase in ('snapshot', 'sending') group by 1, 3, 4) found`,
   });
-  return rows;
+  return rows.flatMap((row) => {
+    const channel = channelOfQueue(row.queue);
+    return channel ? { ...row, channel } : [];
+  });
 }
 
 class KnownBacklogs implements Backlogs {
@@ -156,8 +161,8 @@ class KnownBacklogs implements Backlogs {
     return next ? Math.max(0, next.dueAt - this.#now()) : null;
   }
 
-  #add({ channel, class: priority, accountId, providerId }: Backlog): void {
-    const backlog = { channel, class: priority, accountId, providerId };
+  #add({ channel, queue, class: priority, accountId, providerId }: Backlog): void {
+    const backlog = { channel, queue, class: priority, accountId, providerId };
     const share = shareName(backlog);
     const name = backlogName(backlog);
     const ofShare = this.#due.get(share) ?? new Map<string, DueBacklog>();

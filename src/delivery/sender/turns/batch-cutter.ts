@@ -6,6 +6,20 @@ import type { Claim } from '../../ledger/ownership/claims.ts';
 /** Maximum weight of a heavy batch: about 0.3 s of a thread at worst. A heavier message makes a batch of its own. */
 const MAX_HEAVY_BATCH = 16 * MAX_WEIGHT_AT_ONCE;
 
+const MIB = 1_048_576;
+/** Maximum number of letters in a batch, and bytes of their files. A letter with larger files makes a batch of its own. */
+const MAX_LETTERS = 10;
+const MAX_FILES = 4 * MIB;
+/** From this size on, files keep a connection busy for long. */
+const MANY_BYTES = MIB;
+
+/** Bytes of the files of letters, not folded. */
+export const fileBytesOf = (claims: readonly Claim[]): number =>
+  claims.reduce((sum, { letter }) => sum + (letter?.fileBytes ?? 0), 0);
+
+/** Whether the batch keeps a connection busy for long with its files. */
+export const isLong = (claims: readonly Claim[]): boolean => fileBytesOf(claims) > MANY_BYTES;
+
 /** Whether a thread has to prepare the message's content. */
 export function isHeavyClaim({ weight }: Claim): boolean {
   return weight > MAX_WEIGHT_AT_ONCE;
@@ -20,8 +34,12 @@ export interface BatchBounds {
   inARow: number;
   /** Whether there is room in memory for contents of this size. */
   hasRoom: (bytes: number) => boolean;
+  /** Whether there is room in memory for files of this size. */
+  hasFileRoom: (bytes: number) => boolean;
   /** Whether a heavy batch may be cut. */
   heavy: boolean;
+  /** Whether a batch with more than 1 MiB of files may be cut. */
+  long: boolean;
   /** Whether a batch of a campaign may be cut. */
   campaigns: boolean;
 }
@@ -35,10 +53,20 @@ interface ClassQueue {
   accounts: Map<number, Claim[]>;
 }
 
-/** An account's heavy claims wait under its negative id, so that its light claims do not wait for them. */
+/** More than any id of an account. */
+const LETTERS = 2 ** 52;
+
+/**
+ * An account's heavy claims wait under its negative id, and those of letters under another number, so that its other
+ * claims do not wait for them.
+ */
 function keyOf(claim: Claim): number {
-  return isHeavyClaim(claim) ? -claim.accountId : claim.accountId;
+  const key = claim.letter ? claim.accountId + LETTERS : claim.accountId;
+  return isHeavyClaim(claim) ? -key : key;
 }
+
+const keysOf = (accountId: number) =>
+  [accountId, -accountId, accountId + LETTERS, -accountId - LETTERS] as const;
 
 const isOfCampaign = ({ class: priority }: { class: number }) => priority >= messageClasses.campaign;
 
@@ -48,11 +76,12 @@ const isOfFlow = ({ class: priority }: { class: number }) => priority === messag
 const shareIntent = (one: Claim, other: Claim) =>
   one.block === other.block && isOfCampaign(one) === isOfCampaign(other) && isOfFlow(one) === isOfFlow(other);
 
-/** A batch that is being put together. Either all of its claims are heavy or none. */
+/** A batch that is being put together. Either all of its claims are heavy or none, and either all are of letters or none. */
 class Batch {
   readonly claims: Claim[] = [];
   readonly #bounds: BatchBounds;
   #bytes = 0;
+  #files = 0;
   #weight = 0;
 
   constructor(bounds: BatchBounds) {
@@ -61,7 +90,10 @@ class Batch {
 
   /** Whether no further claim may be added to the batch. */
   get full(): boolean {
-    return this.claims.length >= this.#bounds.messages || (this.claims[0]?.losses ?? 0) > 0;
+    const [first] = this.claims;
+    if (!first) return false;
+    const most = first.letter ? Math.min(MAX_LETTERS, this.#bounds.messages) : this.#bounds.messages;
+    return this.claims.length >= most || first.losses > 0;
   }
 
   /**
@@ -74,21 +106,30 @@ class Batch {
     return claim.losses === 0 && shareIntent(first, claim) && this.#bytes + claim.bytes <= this.#bounds.bytes;
   }
 
-  /** Whether the weight of the claim allows it in this batch. */
-  takesWeight(claim: Claim): boolean {
+  /** Whether the kind of the claim, its weight and its files allow it in this batch. */
+  takesKind(claim: Claim): boolean {
     const [first] = this.claims;
+    if (first && !first.letter !== !claim.letter) return false;
+    if (claim.letter && !this.#takesFiles(claim.letter.fileBytes)) return false;
     if (!isHeavyClaim(claim)) return !first || !isHeavyClaim(first);
     if (!first) return this.#bounds.heavy;
     return isHeavyClaim(first) && this.#weight + claim.weight <= MAX_HEAVY_BATCH;
   }
 
-  hasRoomFor({ bytes }: Claim): boolean {
+  #takesFiles(bytes: number): boolean {
+    if (this.claims.length > 0 && this.#files + bytes > MAX_FILES) return false;
+    return this.#bounds.long || this.#files + bytes <= MANY_BYTES;
+  }
+
+  hasRoomFor({ bytes, letter }: Claim): boolean {
+    if (letter && !this.#bounds.hasFileRoom(this.#files + letter.fileBytes)) return false;
     return this.#bounds.hasRoom(this.#bytes + bytes);
   }
 
   add(claim: Claim): void {
     this.claims.push(claim);
     this.#bytes += claim.bytes;
+    this.#files += claim.letter?.fileBytes ?? 0;
     this.#weight += claim.weight;
   }
 
@@ -100,7 +141,7 @@ class Batch {
     const inARow = queue[0]?.block ? this.#bounds.messages : this.#bounds.inARow;
     let taken = 0;
     for (let next = queue[0]; next && taken < inARow && !this.full; next = queue[0]) {
-      if (!this.suits(next) || !this.takesWeight(next) || !this.hasRoomFor(next)) break;
+      if (!this.suits(next) || !this.takesKind(next) || !this.hasRoomFor(next)) break;
       this.add(next);
       queue.shift();
       taken += 1;
@@ -139,7 +180,7 @@ export class BatchCutter {
   has(wanted: { class: number; accountId: number }): boolean {
     return this.#classes.some(
       ({ class: priority, accounts }) =>
-        priority === wanted.class && (accounts.has(wanted.accountId) || accounts.has(-wanted.accountId)),
+        priority === wanted.class && keysOf(wanted.accountId).some((key) => accounts.has(key)),
     );
   }
 
@@ -191,14 +232,14 @@ export class BatchCutter {
 
   /**
    * Gives the accounts their turns. An account that had its turn goes to the end, where the iteration reaches it again.
-   * An account whose next message has no room, or is too heavy for this batch, keeps its place.
+   * An account whose next message has no room, or is too heavy or of the wrong kind for this batch, keeps its place.
    * @returns whether claims of the next class may be added to the batch
    */
   #cutFrom(accounts: Map<number, Claim[]>, batch: Batch): boolean {
     for (const [key, queue] of accounts) {
       const [next] = queue;
       if (batch.full) return false;
-      if (next && !batch.takesWeight(next)) continue;
+      if (next && !batch.takesKind(next)) continue;
       if (next && !batch.suits(next)) return false;
       if (batch.addFrom(queue) === 0) continue;
       accounts.delete(key);

@@ -2,6 +2,8 @@ import { BLOCKS_CLASS } from '../../terms/backlog.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
 import { createBatchSizes, MAX_BATCH, type BatchSizes } from './batch-size.ts';
 import { BatchCutter, isHeavyClaim } from './batch-cutter.ts';
+import { type FileRoom, unboundedFiles } from './file-room.ts';
+import { type ByteBudget, createByteBudget } from './byte-budget.ts';
 
 const MIB = 1_048_576;
 /** Maximum bytes of the contents of one batch. */
@@ -10,61 +12,6 @@ const MAX_BATCH_BYTES = 8 * MIB;
  * Maximum number of heavy batches composed at once: one for each thread. At least one worker is left for light batches.
  */
 const MAX_HEAVY_BATCHES = 2;
-/** Maximum bytes of contents that a process has read for batches that are not recorded yet. */
-export const MAX_BYTES_IN_HAND = 64 * MIB;
-
-/** Bounds the bytes of contents that the batches of a process have in memory. All buffers of the process share it. */
-export interface ByteBudget {
-  /** Whether this many bytes may be taken. If none are taken yet, any number may. */
-  hasRoom(bytes: number): boolean;
-  take(bytes: number): void;
-  giveBack(bytes: number): void;
-  /** Calls the listener whenever bytes are given back. @returns a function that removes the listener */
-  onRoom(listener: () => void): () => void;
-}
-
-export function createByteBudget(limit: number = MAX_BYTES_IN_HAND): ByteBudget {
-  const listeners = new Set<() => void>();
-  let taken = 0;
-  return {
-    hasRoom: (bytes) => taken === 0 || taken + bytes <= limit,
-    take(bytes) {
-      taken += bytes;
-    },
-    giveBack(bytes) {
-      taken -= bytes;
-      for (const listener of listeners) listener();
-    },
-    onRoom(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-  };
-}
-
-/**
- * A part of the budget for one of several providers: at most half, so that a provider that hangs leaves room for the
- * others. Each provider may always take one batch.
- */
-export function partOf(budget: ByteBudget, limit: number = MAX_BYTES_IN_HAND / 2): ByteBudget {
-  const own = createByteBudget(limit);
-  let taken = 0;
-  return {
-    hasRoom: (bytes) => taken === 0 || (own.hasRoom(bytes) && budget.hasRoom(bytes)),
-    take(bytes) {
-      taken += bytes;
-      own.take(bytes);
-      budget.take(bytes);
-    },
-    giveBack(bytes) {
-      taken -= bytes;
-      own.giveBack(bytes);
-      budget.giveBack(bytes);
-    },
-    onRoom: (listener) => budget.onRoom(listener),
-  };
-}
-
 /** Maximum share of workers that take batches of campaigns. The other workers are reserved for all other messages. */
 const CAMPAIGN_SHARE = 0.7;
 /** Bounds of the number of messages claimed from a block, which is that of four full buffers. */
@@ -230,14 +177,18 @@ interface ShareParts {
   heavy: ReturnType<typeof createHeavyBatches>;
   stalls: ReturnType<typeof createStallWatch>;
   budget: ByteBudget;
+  files: FileRoom;
 }
 
 /** Cuts the batch of a worker: an equal share for each of `takers`, unless that is too little to be worth a batch. */
-function createShareCutter({ sizes, cutter, heavy, stalls, budget }: ShareParts) {
+function createShareCutter({ sizes, cutter, heavy, stalls, budget, files }: ShareParts) {
   return (takers: number, campaigns: boolean): Claim[] => {
     const bounds = boundsOf(sizes, Math.ceil(cutter.length / takers));
-    const batch = cutter.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom(), campaigns });
+    const rooms = { hasRoom: budget.hasRoom, hasFileRoom: files.hasRoom };
+    const kinds = { heavy: heavy.hasRoom(), long: files.mayBeLong(), campaigns };
+    const batch = cutter.cut({ ...bounds, ...rooms, ...kinds });
     budget.take(bytesOf(batch));
+    files.begin(batch);
     if (batch.length > 0) stalls.took(campaigns);
     heavy.begin(batch);
     return batch;
@@ -294,12 +245,14 @@ function createReserve(
 /**
  * @param workers how many workers take batches from the buffer
  * @param budget of the process
+ * @param files bounds the files of letters
  * @param now returns milliseconds of a monotonic clock
  */
 export function createClaimBuffer(
   workers: number,
   budget: ByteBudget = createByteBudget(),
   now: () => number = () => performance.now(),
+  files: FileRoom = unboundedFiles,
 ): ClaimBuffer {
   const sizes = createBatchSizes(workers);
   const cutter = new BatchCutter();
@@ -307,7 +260,7 @@ export function createClaimBuffer(
   const waiting: WaitingWorker[] = [];
   const stalls = createStallWatch(waiting, now);
   let closed = false;
-  const cutShare = createShareCutter({ sizes, cutter, heavy, stalls, budget });
+  const cutShare = createShareCutter({ sizes, cutter, heavy, stalls, budget, files });
   const serve = () => serveWaiting(waiting, cutter, cutShare);
 
   const reserve = createReserve(waiting, { sizes, budget, stalls }, (worker) => {
@@ -315,7 +268,7 @@ export function createClaimBuffer(
     waiting.unshift(worker);
     serve();
   });
-  const unlisten = budget.onRoom(serve);
+  const unlisten = [budget.onRoom(serve), files.onRoom(serve)];
   return {
     ...createQueueWants(cutter, sizes, stalls.isStalled),
     ...createBlockWants(cutter, sizes, stalls.areBlocksStalled),
@@ -340,13 +293,14 @@ export function createClaimBuffer(
     composed: heavy.end,
     finish(batch) {
       heavy.end(batch);
+      files.end(batch);
       budget.giveBack(bytesOf(batch));
     },
     drain: () => cutter.drain(),
     drainBlocks: () => cutter.drainBlocks(),
     close() {
       closed = true;
-      unlisten();
+      for (const each of unlisten) each();
       for (const { resolve } of waiting.splice(0)) resolve(null);
     },
   };

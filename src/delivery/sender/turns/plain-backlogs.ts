@@ -25,8 +25,8 @@ export function createPlainBacklogs(): PlainBacklogs {
   const left = new LRUCache<string, true>({ max: MAX_REMEMBERED });
   const leaveFor = (name: string, ttl: number) => void left.set(name, true, { ttl });
   return {
-    mayBe: ({ name, channel, class: priority }) =>
-      channel === 'email' && priority === messageClasses.transactional && !left.has(name),
+    mayBe: ({ name, queue, class: priority }) =>
+      queue === 'email' && priority === messageClasses.transactional && !left.has(name),
     leaveDeep: ({ name }) => leaveFor(name, DEEP_MS),
     leave: ({ name }) => leaveFor(name, NOT_PLAIN_MS),
     leaveFailed: ({ name }) => leaveFor(name, FAILED_MS),

@@ -26,6 +26,11 @@ export const providers: readonly (ProviderEntry | ProviderKind)[] = [
 /** The providers that operators can add. The others can only be chosen by a setting. */
 export const providerKinds: readonly ProviderKind[] = providers.filter((provider) => 'settings' in provider);
 
+/** The kinds of providers that recognize a message that they already have. */
+export const repeatableKinds: readonly string[] = providerKinds
+  .filter(({ repeatable }) => repeatable)
+  .map(({ name }) => name);
+
 /** @returns undefined if there is no such kind */
 export function providerKind(name: string): ProviderKind | undefined {
   return providerKinds.find((kind) => kind.name === name);

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { backlogName, type Backlog } from '../../../delivery/terms/backlog.ts';
+import { backlogName, type NamedBacklog } from '../../../delivery/terms/backlog.ts';
 import { cancelFlowMessages } from '../../../delivery/ledger/cancel/cancel.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
@@ -104,7 +104,7 @@ async function changeMessages(
       return [];
     case 'release': {
       const release = { name: 'release_waiting_messages', text: RELEASE, values: [ids, pausedSeconds] };
-      const { rows } = await trx.query<Backlog>(release);
+      const { rows } = await trx.query<NamedBacklog>(release);
       return [...new Set(rows.map(backlogName))];
     }
     case 'cancel':

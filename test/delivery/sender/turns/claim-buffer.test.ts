@@ -1,11 +1,7 @@
 // The claim buffer sizes batches by the provider's speed, bounds their bytes, and serves accounts in turns.
+import { type ByteBudget, createByteBudget } from '../../../../src/delivery/sender/turns/byte-budget.ts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  type ByteBudget,
-  type ClaimBuffer,
-  createByteBudget,
-  createClaimBuffer,
-} from '../../../../src/delivery/sender/turns/claim-buffer.ts';
+import { type ClaimBuffer, createClaimBuffer } from '../../../../src/delivery/sender/turns/claim-buffer.ts';
 import type { Claim } from '../../../../src/delivery/ledger/ownership/claims.ts';
 
 const MIB = 1_048_576;

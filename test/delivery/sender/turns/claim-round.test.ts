@@ -141,6 +141,7 @@ it('serves a backlog whose message ended a connection after the others of its cl
   const order = createServiceOrder();
   const backlog = (accountId: number, priority: number) => ({
     channel: 'email' as const,
+    queue: 'email' as const,
     class: priority,
     accountId,
     providerId: DEFAULT_PROVIDER,

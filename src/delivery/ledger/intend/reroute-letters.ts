@@ -1,0 +1,47 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { defineSql } from '../../../platform/db/sql/define.ts';
+import type { Backlog } from '../../terms/backlog.ts';
+import { MESSAGE_LIFETIME } from '../../terms/message.ts';
+import { ccIsEnvelopeSql, maxBytesSql, providerKindSql } from '../../terms/provider-fit-sql.ts';
+import { PROVIDER_CANNOT_TAKE } from '../limits/authority.ts';
+
+/** Maximum number of letters that one statement moves. */
+export const LETTERS_PAGE = 1_000;
+
+export const rerouteLettersSql = defineSql(import.meta.url, './reroute_letters.sql', {
+  table: PROVIDER_CANNOT_TAKE,
+  regions: {
+    page: () => `${LETTERS_PAGE}`,
+    lifetime: () => MESSAGE_LIFETIME,
+    kind: () => providerKindSql('o.id', '$5::text'),
+    max_bytes: () => maxBytesSql('t.kind', 't.id'),
+    cc_is_envelope: () => ccIsEnvelopeSql('t.kind'),
+    hold: (reason) => `jsonb_build_object('hold', jsonb_build_object('reason', '${reason}', 'until', null))`,
+  },
+});
+
+export interface LetterRoutes {
+  /** Kinds of providers that recognize a message that they already have. */
+  repeatableKinds: readonly string[];
+  /** The kind of the provider in the setting; null: there is none. */
+  defaultKind: string | null;
+  /** Letters that a process has claimed, and that their provider cannot take; by default those that are due. */
+  claimed?: { owner: number; ids: readonly number[] };
+}
+
+/**
+ * Moves a page of letters to providers that work and can take them, and holds those that none can take.
+ * @returns how many have moved, and their providers
+ */
+export async function rerouteLetters(
+  db: Queryable,
+  { class: priority, accountId, providerId }: Pick<Backlog, 'class' | 'accountId' | 'providerId'>,
+  { repeatableKinds, defaultKind, claimed }: LetterRoutes,
+): Promise<{ moved: number; providerIds: number[] }> {
+  const values = [priority, accountId, providerId, repeatableKinds, defaultKind];
+  const { rows } = await db.query<{ moved: number; providerIds: number[] }>({
+    ...rerouteLettersSql,
+    values: [...values, claimed?.ids ?? null, claimed?.owner ?? null],
+  });
+  return rows[0] ?? { moved: 0, providerIds: [] };
+}

@@ -1,0 +1,26 @@
+import { type Channel, channels } from './index.ts';
+
+/**
+ * The queue of letters, which are emails. A process of a version that does not know letters takes nothing from it, so it
+ * never sends one without its files or to the recipients of its other copies.
+ */
+export const LETTER_QUEUE = 'email_whole';
+
+/** A value of `send_queue.channel`: the channel of the messages, or the queue of letters. */
+export type QueueChannel = Channel | typeof LETTER_QUEUE;
+
+export const queueChannels: readonly QueueChannel[] = [...channels, LETTER_QUEUE];
+
+/** The channel of the messages in a queue; null: the queue is that of another version. */
+export function channelOfQueue(queue: string): Channel | null {
+  if (queue === LETTER_QUEUE) return 'email';
+  return channels.find((channel) => channel === queue) ?? null;
+}
+
+/** The queues in which messages of the channel wait. */
+export const queuesOf = (channel: Channel): QueueChannel[] =>
+  queueChannels.filter((queue) => channelOfQueue(queue) === channel);
+
+/** SQL: the channel of the messages in a queue. @param queue SQL: a column of `send_queue` */
+export const channelOfQueueSql = (queue: string): string =>
+  `case ${queue} when '${LETTER_QUEUE}' then 'email' else ${queue} end`;
