@@ -46,24 +46,19 @@ with alive as (
   where l.id between ($6::bigint >> 32 << 32) and $7 and l.id = any(array(
     select m.letter_id from messages m where m.id = any($4) and m.id between $6 and $7))
 ), provider as materialized (
-  select p.id, (
+  select p.id, least(
       -- <max_bytes>
-      least(case p.kind when 'ses' then 30408704 when 'mailgun' then 26214400 when 'sendgrid' then 31457280
-        when 'postmark' then 10485760
-        when 'resend' then 41943040 end, (select s.max_bytes from provider_sizes s where s.provider_id = p.id))
+      case p.kind when 'ses' then 30408704 when 'mailgun' then 26214400 when 'sendgrid' then 31457280
+      when 'postmark' then 10485760 when 'resend' then 41943040 end
       -- </max_bytes>
-    ) as max_bytes, (
-      -- <cc_is_envelope>
-      coalesce(p.kind in ('sendgrid', 'postmark', 'resend'), false)
-      -- </cc_is_envelope>
-    ) as cc_is_envelope
+      , (select s.max_bytes from provider_sizes s where s.provider_id = p.id)) as max_bytes,
+    -- <cc_is_envelope>
+    coalesce(case p.kind when 'sendgrid' then true when 'postmark' then true when 'resend' then true end, false)
+    -- </cc_is_envelope>
+    as cc_is_envelope
   from (
-    select i.id, (
-        -- <kind>
-        case when i.id = 0 then $10::text else (select p.kind from providers p where p.id = i.id) end
-        -- </kind>
-      ) as kind
-    from (select distinct provider_id as id from claimed) i) p
+    select i.id, coalesce(r.kind, case when i.id = 0 then $10::text end) as kind
+    from (select distinct provider_id as id from claimed) i left join providers r on r.id = i.id) p
 ), checked as (
   select m.id, m.account_id, m.brand_id, m.channel, m.class, m.created_at, m.to_address, m.from_address, m.reply_to,
     m.subject, m.tags, m.tracking, m.idempotency_key, m.segments, m.content_version_id, q.claim_epoch as epoch,

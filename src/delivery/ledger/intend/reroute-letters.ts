@@ -2,7 +2,7 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineSql } from '../../../platform/db/sql/define.ts';
 import type { Backlog } from '../../terms/backlog.ts';
 import { MESSAGE_LIFETIME } from '../../terms/message.ts';
-import { ccIsEnvelopeSql, maxBytesSql, providerKindSql } from '../../terms/provider-fit-sql.ts';
+import { ccIsEnvelopeSql, maxBytesSql } from '../../terms/provider-facts.ts';
 import { PROVIDER_CANNOT_TAKE } from '../limits/authority.ts';
 
 /** Maximum number of letters that one statement moves. */
@@ -13,9 +13,8 @@ export const rerouteLettersSql = defineSql(import.meta.url, './reroute_letters.s
   regions: {
     page: () => `${LETTERS_PAGE}`,
     lifetime: () => MESSAGE_LIFETIME,
-    kind: () => providerKindSql('o.id', '$5::text'),
-    max_bytes: () => maxBytesSql('t.kind', 't.id'),
-    cc_is_envelope: () => ccIsEnvelopeSql('t.kind'),
+    max_bytes: () => maxBytesSql('p.kind'),
+    cc_is_envelope: () => ccIsEnvelopeSql('p.kind'),
     hold: (reason) => `jsonb_build_object('hold', jsonb_build_object('reason', '${reason}', 'until', null))`,
   },
 });

@@ -28,32 +28,27 @@ with removed as (
 ), able as materialized (
   -- The working providers in the order of the account, other than the present one. If it was removed, the provider in the
   -- setting is the last.
-  select t.id, t.n, (
+  select p.id, p.n, least(
       -- <max_bytes>
-      least(case t.kind when 'ses' then 30408704 when 'mailgun' then 26214400 when 'sendgrid' then 31457280
-        when 'postmark' then 10485760
-        when 'resend' then 41943040 end, (select s.max_bytes from provider_sizes s where s.provider_id = t.id))
+      case p.kind when 'ses' then 30408704 when 'mailgun' then 26214400 when 'sendgrid' then 31457280
+      when 'postmark' then 10485760 when 'resend' then 41943040 end
       -- </max_bytes>
-    ) as max_bytes, (
-      -- <cc_is_envelope>
-      coalesce(t.kind in ('sendgrid', 'postmark', 'resend'), false)
-      -- </cc_is_envelope>
-    ) as cc_is_envelope
+      , (select s.max_bytes from provider_sizes s where s.provider_id = p.id)) as max_bytes,
+    -- <cc_is_envelope>
+    coalesce(case p.kind when 'sendgrid' then true when 'postmark' then true when 'resend' then true end, false)
+    -- </cc_is_envelope>
+    as cc_is_envelope
   from (
-    select o.id, o.n, (
-        -- <kind>
-        case when o.id = 0 then $5::text else (select p.kind from providers p where p.id = o.id) end
-        -- </kind>
-      ) as kind
-    from accounts a cross join lateral (
+    select o.id, o.n, coalesce(r.kind, case when o.id = 0 then $5::text end) as kind
+    from accounts a
+    cross join lateral (
       select id, n from unnest(a.email_provider_ids) with ordinality as u (id, n)
       union all
       select 0, 1000 from removed where yes) o (id, n)
-    where a.id = $2 and o.id <> $3) t
-  where (t.id = 0 or exists (
-      select from providers p where p.id = t.id and p.channel = 'email' and p.removed_at is null))
-    and (not exists (select from provider_outages o where o.channel = 'email' and o.provider_id = t.id)
-      or (t.id = 0 and (select yes from removed)))
+    left join providers r on r.id = o.id
+    where a.id = $2 and o.id <> $3 and (o.id = 0 or (r.channel = 'email' and r.removed_at is null))
+      and (not exists (select from provider_outages x where x.channel = 'email' and x.provider_id = o.id)
+        or (o.id = 0 and (select yes from removed)))) p
 ), keyed as (
   select exists (select from providers where id = $3 and kind = any($4)) as yes
 ), page as materialized (

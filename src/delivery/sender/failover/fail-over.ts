@@ -134,7 +134,8 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
   }
 
   async function moveAll(backlogs: Iterable<Backlog>, shares: ProviderShares): Promise<void> {
-    const defaultKind = shares.get(DEFAULT_EMAIL_SHARE)?.channel.provider ?? null;
+    const ofSetting = shares.all().find(({ name }) => name === DEFAULT_EMAIL_SHARE);
+    const defaultKind = ofSetting?.channel.provider ?? null;
     for (const backlog of [...backlogs]) {
       for (;;) {
         const page = await rerouteOne(pool, backlog, defaultKind);
