@@ -26,6 +26,10 @@ beforeAll(async () => {
     select $3::bigint + n, $1, 'email', 0, now() + n * interval '1 second', now(), $4 from generate_series(1, $2) n`;
   await test.database.pool.query(queue, [large.accountId, QUEUED, 0, false]);
   await test.database.pool.query(queue, [small.accountId, HELD, QUEUED, true]);
+  // Letters count as other emails do.
+  await test.database.pool.query(`update send_queue set channel = 'email_whole' where message_id = $1`, [
+    QUEUED + 1,
+  ]);
   await test.database.pool.query('analyze send_queue');
 }, 60_000);
 afterAll(async () => {

@@ -58,4 +58,6 @@ it('counts messages that wait for a limit, and none that is on its way', async (
   await query('update send_queue set held = true, content_bytes = 400000');
   expect(await isOver({ maxMessages: 0, maxMegabytes: 1 })).toBe(true);
   expect(await isOver({ maxMessages: 0, maxMegabytes: 2 })).toBe(false);
+  await query(`update send_queue set channel = 'email_whole', file_bytes = 400000`);
+  expect(await isOver({ maxMessages: 0, maxMegabytes: 2 })).toBe(true);
 });
