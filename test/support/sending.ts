@@ -12,7 +12,7 @@ import { createEmailChannel, type EmailChannelSettings } from '../../src/deliver
 import type { ProviderChannel } from '../../src/delivery/sender/compose/provider-channel.ts';
 import type { LinkTracker } from '../../src/delivery/content/mime/tracked-links.ts';
 import type { FollowProviders } from '../../src/delivery/sender/loop/named-shares.ts';
-import { createSender } from '../../src/delivery/sender/loop/loop.ts';
+import { createSender, type LetterSending } from '../../src/delivery/sender/loop/loop.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import type { LiveProcess } from '../../src/platform/processes/process.ts';
@@ -131,6 +131,7 @@ export interface TestSenderOptions {
   /** Instead of `channel`. */
   channels?: ProviderChannel[];
   followProviders?: FollowProviders;
+  letters?: LetterSending;
   /** Returns what it uses instead of its pool. */
   wrapPool?: (pool: pg.Pool) => pg.Pool;
   /** How long it pauses a provider after its first fault; by default a twentieth of a real sender's pause. */
@@ -224,6 +225,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     pulse: testPulse(database.pool, { self: () => process.id() }),
     channels,
     ...(options.followProviders ? { followProviders: options.followProviders } : {}),
+    ...(options.letters ? { letters: options.letters } : {}),
     limits: TEST_LIMITS,
     keyring: createKeyring('a secret of the tests that is long enough'),
     events: testEvents,

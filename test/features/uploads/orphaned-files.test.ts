@@ -6,7 +6,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
-import { claimFolder, clearOrphanedFiles } from '../../../src/platform/housekeeping/orphaned-files.ts';
+import {
+  claimFolder,
+  clearOrphanedFiles,
+  sharesFolder,
+} from '../../../src/platform/housekeeping/orphaned-files.ts';
 import { newBlobKey, newDraftName, type BlobStore } from '../../../src/platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -203,6 +207,15 @@ describe('the folder of stored files', () => {
 
   it('belongs to the first installation that finds it empty', async () => {
     expect(await Promise.all([claim(), claim()])).toEqual(['ours', 'ours']);
+  });
+
+  it('is that of a sender once it has files or is claimed, and an empty one is not', async () => {
+    const shares = () => sharesFolder(db.database.pool, store);
+    expect(await shares()).toBe(false);
+    await putFile(young);
+    expect(await shares()).toBe(true);
+    await store.claim('another');
+    expect(await shares()).toBe(false);
   });
 
   // An API may store a file before the first worker starts, which is no reason to warn an operator.
