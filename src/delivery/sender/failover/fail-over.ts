@@ -112,8 +112,25 @@ async function rerouteOne(
   return { moved, providerIds: moved > 0 && providerId !== null ? [providerId] : [] };
 }
 
+/** Creates a function that moves all messages of backlogs that can go to another provider. */
+function createMoving({ pool, waker }: Pick<FailOverDeps, 'pool' | 'waker'>) {
+  return async (backlogs: Iterable<Backlog>, shares: ProviderShares): Promise<void> => {
+    const ofSetting = shares.all().find(({ name }) => name === DEFAULT_EMAIL_SHARE);
+    const defaultKind = ofSetting?.channel.provider ?? null;
+    for (const backlog of [...backlogs]) {
+      for (;;) {
+        const page = await rerouteOne(pool, backlog, defaultKind);
+        for (const providerId of page.providerIds)
+          waker.wake('send', [backlogName({ ...backlog, providerId })]);
+        if (backlog.class === BLOCKS_CLASS || !isFullPage(page)) break;
+      }
+    }
+  };
+}
+
 export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
   const holdAll = createHolding({ pool, log });
+  const moveAll = createMoving({ pool, waker });
 
   /** Records the outage of a share, or its end. @returns whether its messages are to be moved */
   async function look(share: ProviderShare, outage: Outage | undefined): Promise<boolean> {
@@ -131,19 +148,6 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
       log.info({ provider }, 'provider works again');
     }
     return false;
-  }
-
-  async function moveAll(backlogs: Iterable<Backlog>, shares: ProviderShares): Promise<void> {
-    const ofSetting = shares.all().find(({ name }) => name === DEFAULT_EMAIL_SHARE);
-    const defaultKind = ofSetting?.channel.provider ?? null;
-    for (const backlog of [...backlogs]) {
-      for (;;) {
-        const page = await rerouteOne(pool, backlog, defaultKind);
-        for (const providerId of page.providerIds)
-          waker.wake('send', [backlogName({ ...backlog, providerId })]);
-        if (backlog.class === BLOCKS_CLASS || !isFullPage(page)) break;
-      }
-    }
   }
 
   /**
