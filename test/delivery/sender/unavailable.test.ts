@@ -10,6 +10,7 @@ import { rerouteBacklog } from '../../../src/delivery/sender/failover/reroute.ts
 import type { ProviderShares } from '../../../src/delivery/sender/share/shares.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { queueLetter } from '../../support/letters.ts';
 import { testPulse } from '../../support/pulse.ts';
 import { insertAccount, queueEmails, type QueuedAccount, wakeSenders } from '../../support/queued.ts';
 import { slowChannel, startTestSender, type TestSender } from '../../support/sending.ts';
@@ -243,6 +244,23 @@ describe('messages whose provider cannot be used', () => {
       expect(rows).toHaveLength(ids.length);
     });
   });
+
+  it('move there only if it can take them, if they are letters; the others are held with the reason', async () => {
+    const lost = await addUnusable();
+    await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
+    await query('insert into provider_sizes (provider_id, max_bytes) values (0, 1000000)');
+    const queue = (wireBytes: number) => queueLetter(test.database, account, { providerId: lost, wireBytes });
+    const [small, large] = [await queue(1_000_000), await queue(1_000_001)];
+    await start();
+    await untilShown(large, { ...held, hold: { reason: 'provider_cannot_take', until: null } });
+    await eventually(async () => {
+      const rows = await query(
+        'select message_id from send_queue where provider_id = 0 and attempt_count = 1',
+      );
+      expect(rows).toEqual(small.map((id) => ({ message_id: id })));
+    });
+  });
+
   it('move there in pages, however many they are, and each page wakes the senders', async () => {
     const lost = await addUnusable();
     await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
