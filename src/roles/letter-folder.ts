@@ -6,8 +6,11 @@ import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 import type { Config } from '../config.ts';
 
+const MIB = 1_048_576;
 /** How often a sender without the folder looks for it, in ms. */
-const LOOK_MS = 5_000;
+const LOOK_MS = 1_000;
+/** After how many looks it warns: a worker that starts with the sender may just be claiming the folder. */
+const WARN_AFTER = 15;
 
 /** Whether a sender can read the files of messages, which API processes have stored. */
 export interface LetterFolder {
@@ -26,8 +29,6 @@ export function openLetters(
   return { ...folder, filesBytes: megabytes * MIB };
 }
 
-const MIB = 1_048_576;
-
 /**
  * Looks for the folder of stored files until it is there. A sender on a machine that does not share it must leave
  * messages with files to other senders.
@@ -42,17 +43,17 @@ function watchLetterFolder(deps: {
   const missing = `${home} is not the folder in which the API stores files: letters are left to other senders`;
   // Until the first look, no letter is claimed.
   let problem: string | null = 'it is not known yet whether the stored files can be read';
-  let isLogged = false;
+  let looked = 0;
   const looks: Repeating = repeat(
     async () => {
       if (await sharesFolder(db, store)) {
         problem = null;
-        if (isLogged) log.info({ home }, 'the folder of stored files is there: letters are sent');
+        if (looked >= WARN_AFTER) log.info({ home }, 'the folder of stored files is there: letters are sent');
         return Infinity;
       }
       problem = missing;
-      if (!isLogged) log.warn({ home }, missing);
-      isLogged = true;
+      looked += 1;
+      if (looked === WARN_AFTER) log.warn({ home }, missing);
       return LOOK_MS;
     },
     { log, name: 'looking for the folder of stored files', retryMs: LOOK_MS },
