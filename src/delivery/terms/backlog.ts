@@ -32,7 +32,9 @@ export function shareName({ channel, providerId }: QueueShare): string {
 }
 
 /** A backlog of messages that are no letters may leave out its queue, which is named as its channel. */
-export type NamedBacklog = Omit<Backlog, 'queue'> & Partial<Pick<Backlog, 'queue'>>;
+export interface NamedBacklog extends Omit<Backlog, 'queue'> {
+  queue?: QueueChannel | undefined;
+}
 
 /**
  * Names a backlog in a notification, as `email/0/17`, or `email:3/0/17` if it waits for a named provider. Backlogs of
