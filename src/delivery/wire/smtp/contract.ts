@@ -40,6 +40,17 @@ export interface SmtpTarget {
   finalDotTimeoutMs?: number;
 }
 
+/** A message that is read while it is sent. Its lines are checked: each ends with CRLF, and none begins with a dot. */
+export interface StreamedData {
+  /** Bytes of all pieces. */
+  readonly size: number;
+  /**
+   * The message in pieces of moderate size. The next is read after the previous one has left the process.
+   * @throws Error if it cannot be read; then the server gets no final dot
+   */
+  pieces(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+}
+
 export interface SmtpSubmission {
   /** The envelope sender, a bare address; empty for the null return path. */
   from: string;
@@ -55,7 +66,7 @@ export interface SmtpSubmission {
    * The complete message (RFC 5322) with CRLF line ends, not dot-stuffed. Must not change until the outcome is known. A
    * string has Latin-1 characters, and lines that the caller has checked: each ends with CRLF, none begins with a dot.
    */
-  data: Uint8Array | string;
+  data: Uint8Array | string | StreamedData;
 }
 
 /** The outcome of one submission. */
@@ -69,7 +80,8 @@ export type SmtpOutcome =
   | { kind: 'unsupported'; capability: 'smtputf8' | '8bitmime' | 'size'; message: string }
   /**
    * Certainly not handed over. An `SmtpInputError` means that this submission can never be written. `inTransfer`: the
-   * connection ended between this message's MAIL and its final dot, so this message may be why.
+   * connection ended between this message's MAIL and its final dot, so this message may be why. It is why if it could
+   * not be read to its end.
    */
   | { kind: 'not_sent'; error: SmtpConnectionError; inTransfer?: true }
   /** `leave` was called before the body of this message: certainly not handed over. */

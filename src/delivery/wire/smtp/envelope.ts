@@ -1,6 +1,6 @@
 import { SmtpInputError } from './connection-error.ts';
-import type { SmtpCapabilities, SmtpOutcome, SmtpSubmission } from './contract.ts';
-import { scanData } from './message-data.ts';
+import type { SmtpCapabilities, SmtpOutcome, SmtpSubmission, StreamedData } from './contract.ts';
+import { isStreamed, scanData } from './message-data.ts';
 
 /** Printable ASCII except space, quote, backslash and angle brackets. Such an address needs no further check. */
 const PLAIN_ADDRESS = /^[!#-;=?-[\]-~]*$/;
@@ -20,10 +20,12 @@ const CHECKED = { dots: 0, bareAt: -1 };
 export interface Envelope {
   mail: string;
   rcpt: string;
-  data: Uint8Array | string;
+  data: Uint8Array | string | StreamedData;
   /** Number of lines of `data` that need a second dot. */
   dots: number;
 }
+
+const sizeOf = (data: SmtpSubmission['data']): number => (isStreamed(data) ? data.size : data.length);
 
 /**
  * Creates the commands of a submission. Parameters are used only if needed. An address cannot break out of its command.
@@ -34,7 +36,7 @@ export function createEnvelope(
   offered: SmtpCapabilities,
 ): Envelope | SmtpOutcome {
   const { from, to, smtpUtf8, data } = submission;
-  const scan = typeof data === 'string' ? CHECKED : scanData(data);
+  const scan = data instanceof Uint8Array ? scanData(data) : CHECKED;
   const problem =
     addressProblem('sender', from, smtpUtf8) ??
     (to === '' ? 'the recipient is empty' : addressProblem('recipient', to, smtpUtf8)) ??
@@ -42,7 +44,7 @@ export function createEnvelope(
   if (problem) return { kind: 'not_sent', error: new SmtpInputError('mail', problem) };
   const missing = missingCapability(submission, offered);
   if (missing) return missing;
-  const size = offered.size === null ? '' : ` SIZE=${data.length}`;
+  const size = offered.size === null ? '' : ` SIZE=${sizeOf(data)}`;
   const body = submission.eightBit ? ' BODY=8BITMIME' : '';
   const utf8 = smtpUtf8 ? ' SMTPUTF8' : '';
   const { mail, rcpt } = reportParameters(submission, offered);
@@ -83,11 +85,9 @@ function missingCapability(submission: SmtpSubmission, offered: SmtpCapabilities
     return unsupported('8bitmime', 'the server does not offer 8BITMIME');
   }
   const limit = offered.size ?? 0;
-  if (limit > 0 && submission.data.length > limit) {
-    return unsupported(
-      'size',
-      `the message has ${submission.data.length} bytes, but the server accepts at most ${limit}`,
-    );
+  const size = sizeOf(submission.data);
+  if (limit > 0 && size > limit) {
+    return unsupported('size', `the message has ${size} bytes, but the server accepts at most ${limit}`);
   }
   return null;
 }

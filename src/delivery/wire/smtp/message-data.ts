@@ -1,3 +1,5 @@
+import type { SmtpSubmission, StreamedData } from './contract.ts';
+
 const LF = 10;
 const CR = 13;
 const DOT = 46;
@@ -43,4 +45,45 @@ export function stuffDots(data: Uint8Array, dots: number): Uint8Array {
   }
   if (!ended) stuffed.set([CR, LF], to);
   return stuffed;
+}
+
+export const isStreamed = (data: SmtpSubmission['data']): data is StreamedData =>
+  typeof data !== 'string' && !(data instanceof Uint8Array);
+
+/** @param body bytes, or Latin-1 characters */
+export function inPieces(body: Uint8Array | string, pieceBytes: number): StreamedData {
+  const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
+  return {
+    size: bytes.length,
+    *pieces() {
+      for (let from = 0; from < bytes.length; from += pieceBytes)
+        yield bytes.subarray(from, from + pieceBytes);
+    },
+  };
+}
+
+/** Where the pieces of a message go. */
+interface PieceWriter {
+  /** Resolves once the next piece may be written; with false if there is nothing left to write it to. */
+  piece(bytes: Uint8Array): Promise<boolean>;
+  last(bytes: Uint8Array): void;
+}
+
+/**
+ * Writes a message piece by piece. No more than one piece is in memory at a time.
+ * @throws Error if it cannot be read, or has another size than the server knows from MAIL; then the last piece has not
+ *   been written
+ */
+export async function writeInPieces(data: StreamedData, writer: PieceWriter): Promise<void> {
+  let left = data.size;
+  let last: Uint8Array | null = null;
+  for await (const bytes of data.pieces()) {
+    if (bytes.length === 0) continue;
+    left -= bytes.length;
+    if (left < 0) break;
+    if (left === 0) last = bytes;
+    else if (!(await writer.piece(bytes))) return;
+  }
+  if (!last || left !== 0) throw new Error(`the message does not have ${data.size} bytes`);
+  writer.last(last);
 }

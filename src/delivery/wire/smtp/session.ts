@@ -1,36 +1,18 @@
 import { SmtpConnectionError, type SmtpStage } from './connection-error.ts';
-import type { SmtpCapabilities, SmtpConnection, SmtpOutcome, SmtpSubmission } from './contract.ts';
+import type {
+  SmtpCapabilities,
+  SmtpConnection,
+  SmtpOutcome,
+  SmtpSubmission,
+  StreamedData,
+} from './contract.ts';
 import { createEnvelope, type Envelope } from './envelope.ts';
-import { stuffDots } from './message-data.ts';
+import { Fifo } from './fifo.ts';
+import { inPieces, isStreamed, stuffDots, writeInPieces } from './message-data.ts';
 import { Outgoing } from './outgoing.ts';
 import type { SmtpReply } from './reply-parser.ts';
 import { outcomeOfLost, type Transaction, type Verdict } from './transaction.ts';
 import type { Wire, WireListener } from './wire.ts';
-
-/** A queue whose `shift` takes the same time at any length. */
-class Fifo<T> {
-  #items: (T | undefined)[] = [];
-  #head = 0;
-
-  get length(): number {
-    return this.#items.length - this.#head;
-  }
-
-  push(item: T): void {
-    this.#items.push(item);
-  }
-
-  shift(): T | undefined {
-    const item = this.#items[this.#head];
-    if (item === undefined) return undefined;
-    this.#items[this.#head++] = undefined;
-    if (this.#head === this.#items.length) {
-      this.#items = [];
-      this.#head = 0;
-    }
-    return item;
-  }
-}
 
 /** The next reply; null between messages. */
 type Awaited = 'rset' | 'mail' | 'rcpt' | 'data' | 'body' | 'quit' | null;
@@ -330,9 +312,10 @@ export class SmtpSession implements SmtpConnection, WireListener {
     // The server sent 354 although it had refused RCPT. An empty message ends the transaction; its reply is ignored.
     const { data, dots } = current.envelope;
     if (current.verdict) return this.#endBody('');
+    if (isStreamed(data)) return this.#stream(current, data);
     const body = typeof data === 'string' ? data : stuffDots(data, dots);
     if (body.length <= PIECE_BYTES) return this.#endBody(body);
-    this.#writePieces(current, typeof body === 'string' ? Buffer.from(body, 'latin1') : body, 0);
+    this.#stream(current, inPieces(body, PIECE_BYTES));
   }
 
   /** Writes the last piece of a message, its final dot, and the commands of the next message. */
@@ -343,15 +326,28 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#out.flush(piece);
   }
 
-  #writePieces(current: Transaction, body: Uint8Array, from: number): void {
-    if (this.#closed || this.#current !== current) return;
-    const to = from + PIECE_BYTES;
-    const replies = from === 0 ? 1 : 0;
-    if (to < body.length) {
-      this.#wire.write(body.subarray(from, to), replies, () => this.#writePieces(current, body, to));
-    } else {
-      this.#endBody(body.subarray(from), replies);
-    }
+  /** Writes a long message in pieces. The server may refuse it before the first one has been read. */
+  #stream(current: Transaction, data: StreamedData): void {
+    this.#wire.expectReply();
+    const writing = writeInPieces(data, {
+      piece: (bytes) => this.#writePiece(current, bytes),
+      last: (bytes) => {
+        if (this.#current !== current) return;
+        this.#endBody(bytes, 0);
+        this.#expectReply();
+      },
+    });
+    writing.catch((error: unknown) => {
+      if (this.#current === current) this.#wire.fail('the message could not be read', { cause: error });
+    });
+  }
+
+  /** @returns whether the next piece may be written, once this one has left the process */
+  #writePiece(current: Transaction, bytes: Uint8Array): Promise<boolean> {
+    if (this.#current !== current) return Promise.resolve(false);
     this.#expectReply();
+    return new Promise((resolve) =>
+      this.#wire.write(bytes, 0, (error) => resolve(!error && this.#current === current)),
+    );
   }
 }

@@ -64,11 +64,11 @@ export class Wire {
 
   /**
    * Writes commands, or a message, to which the server will send `replies` replies.
-   * @param flushed called when the operating system has accepted the bytes
+   * @param flushed called when the operating system has accepted the bytes, or with the error that prevented it
    */
-  write(bytes: Uint8Array, replies: number, flushed?: () => void): void {
+  write(bytes: Uint8Array, replies: number, flushed?: (error?: Error | null) => void): void {
     this.#owed += replies;
-    if (flushed) this.#socket.write(bytes, (error) => (error ? undefined : flushed()));
+    if (flushed) this.#socket.write(bytes, flushed);
     else this.#socket.write(bytes);
   }
 
@@ -78,7 +78,7 @@ export class Wire {
     this.#socket.write(text, 'latin1');
   }
 
-  /** Expects a reply without a command: the greeting. */
+  /** Expects a reply without a command, such as the greeting, or before the message that it answers. */
   expectReply(): void {
     this.#owed++;
   }
