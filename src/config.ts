@@ -148,6 +148,8 @@ const settings = z.object({
   MAILBOX_PORT: port.default(8025),
   /** The password of the mailbox page; `--dev` generates and stores one. */
   MAILBOX_TOKEN: mailboxToken.optional(),
+  /** How much the `capture:` providers keep, beside at most 10,000 messages. */
+  CAPTURED_MB: z.coerce.number().int().min(1).max(1_000_000).default(500),
   /** Where the mail role listens. Port 25 of MAIL_DOMAIN's MX must be forwarded to it. */
   MAIL_LISTEN_HOST: z.string().default('127.0.0.1'),
   MAIL_PORT: port.default(2525),

@@ -86,7 +86,7 @@ function countingProvider(): EmailProvider & { bytes: number } {
     concurrency: 1,
     bytes: 0,
     handOver(batch) {
-      for (const { built } of batch) this.bytes += built.data.length;
+      for (const { built } of batch) this.bytes += 'data' in built ? built.data.length : built.size;
       return Promise.resolve(
         batch.map(() => ({ kind: 'accepted', providerMessageId: null, response: '250', delivered: false })),
       );

@@ -27,7 +27,8 @@ function row(message: CapturedSummary): Markup {
     <a href="/messages/${id}">
       <span class="kind ${channel}">${channel === 'email' ? 'Email' : 'SMS'}</span>
       <span>${to}</span>${what}
-      <time datetime="${capturedAt.toISOString()}" title="${moment(capturedAt)}, ${size(sizeBytes)}">${shortMoment(capturedAt)}</time>
+      <span class="size">${size(sizeBytes)}</span>
+      <time datetime="${capturedAt.toISOString()}" title="${moment(capturedAt)}">${shortMoment(capturedAt)}</time>
     </a>
   </li>`;
 }

@@ -46,7 +46,7 @@ main { padding-top: 1.25rem; padding-bottom: 3rem; }
 .list { list-style: none; margin: 0; padding: 0; overflow: hidden; }
 .list li + li { border-top: 1px solid var(--line); }
 .list a {
-  display: grid; grid-template-columns: 4.2rem minmax(8rem, 15rem) 1fr auto; gap: .25rem 1rem; align-items: center;
+  display: grid; grid-template-columns: 4.2rem minmax(8rem, 15rem) 1fr auto auto; gap: .25rem 1rem; align-items: center;
   padding: .65rem 1rem; color: inherit; text-decoration: none;
 }
 .list a:hover { background: var(--accent-ground); }
@@ -84,7 +84,7 @@ h2 { font-size: 1.05rem; margin: 1.5rem 0 .5rem; }
 .alone input { flex: 1; min-width: 0; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media (max-width: 46rem) {
-  .list a { grid-template-columns: auto 1fr auto; }
+  .list a { grid-template-columns: auto 1fr auto auto; }
   .list .what { grid-column: 1 / -1; grid-row: 2; }
   .facts { grid-template-columns: 1fr; }
   .facts dd { margin-bottom: .4rem; }

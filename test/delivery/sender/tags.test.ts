@@ -1,6 +1,6 @@
 // The provider receives the client's tags with the ids of the account, brand and message.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { EmailProvider, OutgoingEmail } from '../../../src/delivery/wire/adapters/port.ts';
+import type { EmailProvider, OutgoingMail } from '../../../src/delivery/wire/adapters/port.ts';
 import { createEmailChannel } from '../../../src/delivery/sender/email/hand-over.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -8,7 +8,7 @@ import { insertAccount, queueEmails } from '../../support/queued.ts';
 import { startTestSender, type TestSender } from '../../support/sending.ts';
 
 /** Returns a provider that accepts every email and stores it in `given`. */
-function keepingProvider(given: OutgoingEmail[]): EmailProvider {
+function keepingProvider(given: OutgoingMail[]): EmailProvider {
   return {
     name: 'keeping',
     concurrency: 1,
@@ -24,7 +24,7 @@ function keepingProvider(given: OutgoingEmail[]): EmailProvider {
 
 let test: TestDatabase;
 let sender: TestSender;
-const given: OutgoingEmail[] = [];
+const given: OutgoingMail[] = [];
 beforeAll(async () => {
   test = await createTestDatabase();
   const settings = {

@@ -36,12 +36,15 @@ beforeEach(async () => {
   service.requests = [];
   service.answer = (_request, response) => void waiting.push(response);
   const settings = sendgrid.settings.parse({ ...callbackSettings.sendgrid, base_url: service.baseUrl });
-  const channel = createEmailChannel(sendgrid.create(settings, { ...service.deps, callbackUrl: null }), {
-    mailDomain: 'mail.test',
-    returnPathKey: Buffer.alloc(32, 1),
-    referenceKey: createKeyring(TEST_SECRET).subkey('reference').key,
-    signersFor: () => [],
-  });
+  const channel = createEmailChannel(
+    sendgrid.create(settings, { ...service.deps, callbackUrl: null, id: 1 }),
+    {
+      mailDomain: 'mail.test',
+      returnPathKey: Buffer.alloc(32, 1),
+      referenceKey: createKeyring(TEST_SECRET).subkey('reference').key,
+      signersFor: () => [],
+    },
+  );
   sender = await startTestSender({ url: api.database.url, port: 0, channel });
 });
 afterEach(async () => {

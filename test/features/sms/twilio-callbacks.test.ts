@@ -71,7 +71,11 @@ describe('Twilio, for a brand with a sender', () => {
     });
     const id = Number(posted.body.id);
     const callbackUrl = callbackUrlOf(named, PUBLIC_URL);
-    const provider = twilio.create(twilio.settings.parse(named.settings), { ...service.deps, callbackUrl });
+    const provider = twilio.create(twilio.settings.parse(named.settings), {
+      ...service.deps,
+      callbackUrl,
+      id: 1,
+    });
     const reference = testReference(api.accountId, id);
     await provider.handOver([outgoingSms({ messageId: id, from: NUMBER, to: RECIPIENT, reference })]);
     await query(

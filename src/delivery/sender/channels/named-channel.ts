@@ -53,7 +53,7 @@ export function createNamedChannels({
     open(row) {
       const named = openProvider(row, keyring);
       const callbackUrl = callbackUrlOf(named, providers.config.PUBLIC_URL);
-      const provider = named.kind.create(named.settings, { ...providers, callbackUrl });
+      const provider = named.kind.create(named.settings, { ...providers, callbackUrl, id: named.id });
       const share = shareOf(named);
       return createChannel(named.channel, provider, settings, {
         share,

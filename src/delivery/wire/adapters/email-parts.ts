@@ -5,7 +5,7 @@ import { systemTags } from '../../terms/message.ts';
 import { formatTextField } from '../../content/mime/header-fields.ts';
 import type { EmailContent } from '../../content/mime/message.ts';
 import { textFromHtml } from '../../content/mime/text-from-html.ts';
-import type { OutgoingEmail } from './port.ts';
+import { isLetter, type OutgoingMail } from './port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 
 /**
@@ -20,7 +20,7 @@ export function textOf({ html, text, headers }: EmailContent): string {
 }
 
 /** Carillon's own tags of an email. Clients cannot use these names. */
-export function systemTagsOf({ tags }: Pick<OutgoingEmail, 'tags'>): [name: string, value: string][] {
+export function systemTagsOf({ tags }: Pick<OutgoingMail, 'tags'>): [name: string, value: string][] {
   return systemTags.flatMap((name) => {
     const value = tags[name];
     return value === undefined ? [] : [[name, value]];
@@ -31,7 +31,7 @@ export function systemTagsOf({ tags }: Pick<OutgoingEmail, 'tags'>): [name: stri
  * The message's other headers, in ASCII and unfolded. The Message-ID is that of the complete message: feedback reports
  * and replies are matched by it.
  */
-export function headersOf({ content, reference }: OutgoingEmail, mailDomain: string): Record<string, string> {
+export function headersOf({ content, reference }: OutgoingMail, mailDomain: string): Record<string, string> {
   const given = [
     ...Object.entries(content.headers),
     ...(content.feedbackId === undefined ? [] : [['Feedback-ID', content.feedbackId] as const]),
@@ -52,9 +52,11 @@ function valueOf(name: string, value: string): string {
 }
 
 /** For services without SMTPUTF8: the refusal of a message with an address that needs it; else null. */
-export function smtpUtf8Refusal({ built, content }: OutgoingEmail, title: string): HandOverOutcome | null {
-  if (!built.smtpUtf8) return null;
+export function smtpUtf8Refusal(mail: OutgoingMail, title: string): HandOverOutcome | null {
+  if (!mail.built.smtpUtf8) return null;
   const response = `${title} accepts no address with non-ASCII characters before the @`;
-  const isSender = content.from.smtpUtf8 || content.replyTo?.smtpUtf8 === true;
+  const { from, replyTo } = mail.content;
+  const senders = [from, ...(replyTo ? [replyTo] : []), ...(isLetter(mail) ? mail.letter.replyTo : [])];
+  const isSender = senders.some(({ smtpUtf8 }) => smtpUtf8);
   return { kind: 'refused', code: isSender ? 'sender_rejected' : 'invalid_recipient', response };
 }

@@ -4,14 +4,20 @@ import type { Egress } from '../../../platform/egress/client.ts';
 import { createStop } from '../../../platform/processes/stop.ts';
 import { clipText } from '../../terms/bounces.ts';
 import type { Spacing } from './spacing.ts';
-import { type HandOverResult, untried } from './port.ts';
+import { type HandOverResult, isLetter, untried } from './port.ts';
+import { lostIfUnreadable } from './request-body.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 
 const TIMEOUT_MS = 30_000;
+/** A body takes longer to send if it has files: a second more for each of these many bytes. */
+const BYTES_PER_SECOND = 256 * 1024;
+const MAX_TIMEOUT_MS = 180_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 const MAX_RESPONSE_CHARACTERS = 500;
 /** Maximum number of concurrent requests for one batch. */
 const PARALLEL = 4;
+/** Larger letters are handed over one after the other, because each is in memory as a whole. */
+const LARGE_BYTES = 1024 * 1024;
 const MAX_RETRY_AFTER_MS = 300_000;
 const ERROR_CODE = /^[\w.-]{1,64}$/;
 
@@ -20,7 +26,10 @@ export interface ApiRequest {
   url: string;
   headers: Record<string, string>;
   body?: string | Buffer;
-  /** From the DNS lookup to the last byte of the response; 30 s by default. */
+  /**
+   * From the DNS lookup to the last byte of the response; by default 30 s, and a second more for each 256 KiB of the
+   * body, at most 180 s.
+   */
   timeoutMs?: number;
 }
 
@@ -45,7 +54,7 @@ export type ApiResult =
 
 /** Makes one request. Never throws, and never retries, because the service may have acted on the request. */
 export async function requestApi(egress: Egress, request: ApiRequest): Promise<ApiResult> {
-  const { timeoutMs = TIMEOUT_MS, ...rest } = request;
+  const { timeoutMs = timeoutFor(request.body?.length ?? 0), ...rest } = request;
   const result = await egress.request({
     ...rest,
     timeoutMs,
@@ -59,6 +68,11 @@ export async function requestApi(egress: Egress, request: ApiRequest): Promise<A
   // The status decides, even if the body was cut off.
   if (result.statusCode !== null) return response(result.statusCode, {}, undefined, result.message);
   return { kind: result.sent ? 'no_response' : 'not_sent', reason: result.message };
+}
+
+/** The time-out of a request by default. @param bytes of its body */
+export function timeoutFor(bytes: number): number {
+  return Math.min(TIMEOUT_MS + Math.floor(bytes / BYTES_PER_SECOND) * 1_000, MAX_TIMEOUT_MS);
 }
 
 function response(status: number, headers: ApiResponse['headers'], json: unknown, text: string): ApiResponse {
@@ -238,6 +252,8 @@ export function apiConcurrency(config: Pick<Config, 'SENDER_CONNECTIONS'>): numb
   return Math.max(1, Math.floor(config.SENDER_CONNECTIONS / PARALLEL));
 }
 
+const isLarge = (message: unknown): boolean => isLetter(message) && message.built.size > LARGE_BYTES;
+
 /** How messages are handed over in separate requests: a part of a provider. */
 export interface Submitter<Outgoing> {
   handOver(batch: readonly Outgoing[]): Promise<HandOverResult[]>;
@@ -247,7 +263,8 @@ export interface Submitter<Outgoing> {
 /**
  * Hands over the messages of a batch in separate requests, up to four at a time. After a `fault` or `unknown` outcome it
  * starts no further ones of the batch: they are `not_tried`. Each fault, such as throttling, halves the number of
- * concurrent requests; each batch without trouble adds one.
+ * concurrent requests; each batch without trouble adds one. A batch with a letter of more than 1 MiB has one request at a
+ * time.
  * @param submit makes the request of one message
  * @param spacing waits until a request may be made; by default requests need not wait
  */
@@ -262,7 +279,7 @@ export function createSubmitter<Outgoing>(
   async function hand(message: Outgoing, result: HandOverResult): Promise<HandOverResult> {
     if (spacing) await stop.race(spacing());
     if (stop.requested) return result;
-    const submitting = submit(message);
+    const submitting = submit(message).catch(lostIfUnreadable);
     return (await stop.race(submitting)) ?? { kind: 'open', later: submitting };
   }
 
@@ -280,7 +297,8 @@ export function createSubmitter<Outgoing>(
           troubled ||= result.kind === 'fault' || result.kind === 'unknown';
         }
       };
-      await Promise.all(Array.from({ length: Math.min(allowed, batch.length) }, work));
+      const parallel = batch.some(isLarge) ? 1 : Math.min(allowed, batch.length);
+      await Promise.all(Array.from({ length: parallel }, work));
       if (!troubled) allowed = Math.min(PARALLEL, allowed + 1);
       return results;
     },

@@ -23,6 +23,8 @@ export interface ProviderDeps extends SettingsProviderDeps {
 export interface NamedProviderDeps extends ProviderDeps {
   /** Its callback URL, with the secret token, for services that take it with each message; null without PUBLIC_URL. */
   callbackUrl: string | null;
+  /** The id of the row. */
+  id: number;
 }
 
 /** What every provider has, whether operators add it or name it in a setting: an entry in the list in `index.ts`. */

@@ -84,6 +84,12 @@ export interface OutgoingLetter extends Omit<OutgoingEmail, 'built'> {
   letter: LetterFields;
 }
 
+/** What a provider takes: also letters, whose files and other recipients it must not leave out. */
+export type OutgoingMail = OutgoingEmail | OutgoingLetter;
+
+export const isLetter = (mail: unknown): mail is OutgoingLetter =>
+  typeof mail === 'object' && mail !== null && 'letter' in mail;
+
 /** How Carillon reaches one email service. `docs/providers.md` describes the contract. */
 export interface EmailProvider {
   readonly name: string;
@@ -95,15 +101,17 @@ export interface EmailProvider {
    * Hands over a batch of at most 50 emails. Resolves when every email has its outcome, in the order of the batch. A
    * failure of the provider does not reject: it is the outcome (`fault`, `unknown`) of each email concerned. Only after
    * {@link EmailProvider.stop}, an outcome may be `open`.
+   *
+   * A property and not a method, so that a provider that takes only an `OutgoingEmail` does not compile.
    */
-  handOver(batch: readonly OutgoingEmail[]): Promise<HandOverResult[]>;
+  readonly handOver: (batch: readonly OutgoingMail[]) => Promise<HandOverResult[]>;
   /**
    * Checks whether the service already has a message, after an attempt without a known outcome. Absent if the service
    * offers no such lookup, or if handing over again is safe.
    * @returns `accepted` if it certainly has it; null if it does not list it or cannot be reached: then the message is
    *   handed over again. Never rejects.
    */
-  findAccepted?(email: OutgoingEmail): Promise<Extract<HandOverOutcome, { kind: 'accepted' }> | null>;
+  findAccepted?(email: OutgoingMail): Promise<Extract<HandOverOutcome, { kind: 'accepted' }> | null>;
   /**
    * Begins nothing more. Batches in progress resolve at once: an email that the service may have is `open` until the
    * service replies, and all others without an outcome are `not_tried`. A batch that is a single request may instead

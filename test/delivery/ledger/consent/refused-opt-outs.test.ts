@@ -38,7 +38,7 @@ function openChannel(warnings: unknown[], record: Parameters<typeof createOptOut
     from: '+14155550100',
     base_url: api.baseUrl,
   });
-  const provider = twilio.create(settings, { ...api.deps, callbackUrl: null });
+  const provider = twilio.create(settings, { ...api.deps, callbackUrl: null, id: 1 });
   const log = { warn: (...args: unknown[]) => void warnings.push(args) } as never;
   const share = { providerId: 1, provider: 'twilio-us', reportSeconds: 120 };
   const recording = createOptOutRecording(record, log);

@@ -6,8 +6,10 @@ import {
   outcomeOf,
   requestApi,
   retryAfterOf,
+  timeoutFor,
 } from '../../../../src/delivery/wire/adapters/http-api.ts';
 import type { HandOverOutcome } from '../../../../src/delivery/terms/hand-over-outcome.ts';
+import { outgoingLetter } from '../../../support/outgoing.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../../../support/provider-api.ts';
 
 let api: ProviderApi;
@@ -143,6 +145,18 @@ describe('the outcome of a hand-over by HTTP', () => {
   });
 });
 
+describe('the time-out of a request', () => {
+  it.each([
+    [0, 30_000],
+    [262_143, 30_000],
+    [262_144, 31_000],
+    [27 * 1_048_576, 138_000],
+    [100 * 1_048_576, 180_000],
+  ])('with %i bytes is %i ms', (bytes, ms) => {
+    expect(timeoutFor(bytes)).toBe(ms);
+  });
+});
+
 describe('Retry-After', () => {
   it.each([
     ['7', 7_000],
@@ -188,6 +202,15 @@ describe('a batch that is handed over message by message', () => {
     expect(seen.started.length).toBeLessThan(12);
     expect(outcomes[5]).toEqual(trouble);
     expect(outcomes.slice(12).every(({ kind }) => kind === 'not_tried')).toBe(true);
+  });
+
+  it('is sent one message at a time if it has a letter of more than 1 MiB', async () => {
+    const { seen, handOver } = service({});
+    const letter = (text: string) => outgoingLetter({ text }) as unknown as number;
+    await handOver([letter('x'), letter('x'.repeat(800_000)), letter('x')]);
+    expect(seen.most).toBe(1);
+    await handOver([letter('x'), letter('x'.repeat(700_000)), letter('x')]);
+    expect(seen.most).toBe(3);
   });
 
   it('begins no further ones once it stops, and leaves those open that were begun', async () => {

@@ -1,7 +1,14 @@
 import type pg from 'pg';
 import type { Channel } from '../../../terms/message.ts';
-import type { ProviderEntry } from '../../adapters/kind.ts';
-import type { EmailProvider, OutgoingEmail, OutgoingSms, SmsProvider } from '../../adapters/port.ts';
+import type { ProviderEntry, SettingsProviderDeps } from '../../adapters/kind.ts';
+import {
+  type EmailProvider,
+  isLetter,
+  type OutgoingMail,
+  type OutgoingSms,
+  type SmsProvider,
+} from '../../adapters/port.ts';
+import { joinBody, lostIfUnreadable } from '../../adapters/request-body.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 
 /** One attempt as the `capture` providers store it. */
@@ -21,6 +28,8 @@ interface CapturedMessage {
 export const MAX_CAPTURED_MESSAGES = 10_000;
 
 const TRIM_EVERY = 500;
+/** The part of the bytes to keep after which a trim is due, too. */
+const TRIM_SHARE = 0.05;
 const CONCURRENCY = 4;
 
 /**
@@ -42,11 +51,18 @@ from (
 order by message_id, attempt
 on conflict (message_id, attempt) do nothing`;
 
-/** Two senders that trim at the same time skip each other's rows. */
+/**
+ * Keeps the newest messages, at most $1 of them with $2 bytes, but always the last. Two senders that trim at the same
+ * time skip each other's rows.
+ */
 const TRIM = `
 delete from captured_messages where id in (
   select id from captured_messages
-  where id <= (select id from captured_messages order by id desc offset $1 limit 1)
+  where id <= (
+    select max(id)
+    from (select id, row_number() over newest as messages, sum(size_bytes) over newest as bytes
+          from captured_messages window newest as (order by id desc)) w
+    where messages > 1 and (messages > $1 or bytes > $2))
   for update skip locked)`;
 
 /** The contract that the providers of both channels share. */
@@ -83,83 +99,101 @@ function captured(message: CapturedMessage): HandOverOutcome {
   return { kind: 'accepted', providerMessageId, response: 'stored in the mailbox', delivered: true };
 }
 
+export interface CaptureDeps {
+  pool: pg.Pool;
+  /** Older messages are deleted if all have more bytes than this; 500 MB by default. */
+  maxBytes?: number;
+}
+
+const DEFAULT_MAX_BYTES = 500_000_000;
+
+/** Deletes what is too old to be kept, now and then. */
+function createTrim({ pool, maxBytes = DEFAULT_MAX_BYTES }: CaptureDeps) {
+  let messages = TRIM_EVERY;
+  let bytes = 0;
+  /** A failed trim does not affect the added messages. The next batch trims again. */
+  return async (added: readonly CapturedMessage[]): Promise<void> => {
+    messages += added.length;
+    bytes += added.reduce((sum, { content }) => sum + content.length, 0);
+    if (messages < TRIM_EVERY && bytes < maxBytes * TRIM_SHARE) return;
+    messages = 0;
+    bytes = 0;
+    await pool.query(TRIM, [MAX_CAPTURED_MESSAGES, maxBytes]).catch(() => (messages = TRIM_EVERY));
+  };
+}
+
+const isCaptured = (each: CapturedMessage | HandOverOutcome): each is CapturedMessage => !('kind' in each);
+
 /**
  * Creates a provider that sends nothing: it stores each batch with one statement and reports its messages as
  * delivered, or as a fault if the database is unavailable. Handing over the same attempt again changes nothing.
- * @param capturedFrom returns what is stored of a message
+ * @param capturedFrom returns what is stored of a message, or the outcome of one that cannot be read
  */
 function createCapture<Outgoing>(
-  pool: pg.Pool,
-  capturedFrom: (message: Outgoing) => CapturedMessage,
+  deps: CaptureDeps,
+  capturedFrom: (message: Outgoing) => Promise<CapturedMessage | HandOverOutcome>,
 ): CaptureProvider<Outgoing> {
-  let sinceTrim = TRIM_EVERY;
+  const trim = createTrim(deps);
 
-  async function trim(added: number): Promise<void> {
-    sinceTrim += added;
-    if (sinceTrim < TRIM_EVERY) return;
-    sinceTrim = 0;
-    await pool.query(TRIM, [MAX_CAPTURED_MESSAGES]);
+  async function store(messages: readonly CapturedMessage[]): Promise<HandOverOutcome | null> {
+    try {
+      if (messages.length > 0) await deps.pool.query(INSERT_BATCH, parameters(messages));
+      return null;
+    } catch (error) {
+      return { kind: 'fault', reason: `cannot store mail: ${(error as Error).message}` };
+    }
   }
 
   return {
     name: 'capture',
     concurrency: CONCURRENCY,
     async handOver(batch) {
-      const messages = batch.map(capturedFrom);
-      try {
-        await pool.query(INSERT_BATCH, parameters(messages));
-      } catch (error) {
-        return messages.map(() => ({
-          kind: 'fault',
-          reason: `cannot store mail: ${(error as Error).message}`,
-        }));
-      }
-      // A failed trim does not affect these messages. The next batch trims again.
-      await trim(messages.length).catch(() => (sinceTrim = TRIM_EVERY));
-      return messages.map(captured);
+      const read = await Promise.all(batch.map(capturedFrom));
+      const messages = read.filter(isCaptured);
+      const fault = await store(messages);
+      if (!fault) await trim(messages);
+      return read.map((each) => (isCaptured(each) ? (fault ?? captured(each)) : each));
     },
     close: () => Promise.resolve(),
   };
 }
 
+async function capturedEmail(mail: OutgoingMail): Promise<CapturedMessage> {
+  const { messageId, attempt, returnPath, from, to, subject } = mail;
+  const content = isLetter(mail) ? await joinBody([mail.built]) : mail.built.data;
+  return { messageId, attempt, channel: 'email', returnPath, from, to, subject, content };
+}
+
 /** Sends nothing: every email is stored whole, shown on the mailbox page, and counts as delivered. */
-export function createCaptureProvider(deps: { pool: pg.Pool }): EmailProvider {
-  return createCapture(deps.pool, (email: OutgoingEmail) => ({
-    messageId: email.messageId,
-    attempt: email.attempt,
-    channel: 'email',
-    returnPath: email.returnPath,
-    from: email.from,
-    to: email.to,
-    subject: email.subject,
-    content: email.built.data,
-  }));
+export function createCaptureProvider(deps: CaptureDeps): EmailProvider {
+  return createCapture(deps, (mail: OutgoingMail) => capturedEmail(mail).catch(lostIfUnreadable));
 }
 
 /** Sends nothing: every SMS is stored, shown on the mailbox page, and counts as delivered. */
-export function createCaptureSmsProvider(deps: { pool: pg.Pool }): SmsProvider {
-  return createCapture(deps.pool, (sms: OutgoingSms) => ({
-    messageId: sms.messageId,
-    attempt: sms.attempt,
-    channel: 'sms',
-    returnPath: null,
-    from: sms.from,
-    to: sms.to,
-    subject: null,
-    content: Buffer.from(sms.text),
-  }));
+export function createCaptureSmsProvider(deps: CaptureDeps): SmsProvider {
+  return createCapture(deps, ({ messageId, attempt, from, to, text }: OutgoingSms) => {
+    const content = Buffer.from(text);
+    const sms = { messageId, attempt, from, to, content };
+    return Promise.resolve({ ...sms, channel: 'sms', returnPath: null, subject: null });
+  });
 }
 
 const schemes = ['capture:'];
+const BYTES_PER_MB = 1_000_000;
+
+const depsOf = ({ config, pool }: SettingsProviderDeps): CaptureDeps => ({
+  pool,
+  maxBytes: config.CAPTURED_MB * BYTES_PER_MB,
+});
 
 export const captureEmail: ProviderEntry<'email'> = {
   name: 'capture',
   channel: 'email',
-  url: { schemes, create: (_url, { pool }) => createCaptureProvider({ pool }) },
+  url: { schemes, create: (_url, deps) => createCaptureProvider(depsOf(deps)) },
 };
 
 export const captureSms: ProviderEntry<'sms'> = {
   name: 'capture',
   channel: 'sms',
-  url: { schemes, create: (_url, { pool }) => createCaptureSmsProvider({ pool }) },
+  url: { schemes, create: (_url, deps) => createCaptureSmsProvider(depsOf(deps)) },
 };

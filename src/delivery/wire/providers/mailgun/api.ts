@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
 import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '../../adapters/http-api.ts';
+import { joinBody, type ReadPart } from '../../adapters/request-body.ts';
 
 const regions = { us: 'https://api.mailgun.net', eu: 'https://api.eu.mailgun.net' };
 
@@ -29,32 +30,33 @@ interface MailgunRequest {
   form?: readonly FormField[];
 }
 
-/** A form field. A Buffer is sent as a file. */
-export type FormField = readonly [name: string, value: string | Buffer];
+/** A form field. Anything but a string is sent as a file. */
+export type FormField = readonly [name: string, value: string | Buffer | ReadPart];
 
 /**
  * The boundary must not occur in a message. It is random and new for each request, so no message can contain it on
  * purpose.
  */
-function multipart(fields: readonly FormField[]): { contentType: string; body: Buffer } {
+async function multipart(fields: readonly FormField[]): Promise<{ contentType: string; body: Buffer }> {
   const boundary = `carillon-${crypto.randomUUID()}`;
   const parts = fields.flatMap(([name, value]) => {
     const file = typeof value === 'string' ? '' : `; filename="${name}"\r\ncontent-type: message/rfc822`;
     return [`--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n`, value, '\r\n'];
   });
-  const body = [...parts, `--${boundary}--\r\n`].map((part) =>
-    typeof part === 'string' ? Buffer.from(part) : part,
-  );
-  return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(body) };
+  const body = await joinBody([...parts, `--${boundary}--\r\n`]);
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body };
 }
 
-/** Makes a request. Never throws. */
-export function requestMailgun(
+/**
+ * Makes a request.
+ * @throws UnreadableError if a file of the form cannot be read
+ */
+export async function requestMailgun(
   settings: MailgunSettings,
   egress: Egress,
   request: MailgunRequest,
 ): Promise<ApiResult> {
-  const form = request.form && multipart(request.form);
+  const form = request.form && (await multipart(request.form));
   const credentials = Buffer.from(`api:${settings.api_key}`).toString('base64');
   return requestApi(egress, {
     method: request.method,

@@ -19,7 +19,7 @@ import {
 } from './api.ts';
 import { mailgunCallbacks, REFERENCE_VARIABLE } from './callbacks.ts';
 import { mailgunDomains } from './domains.ts';
-import type { EmailProvider, OutgoingEmail } from '../../adapters/port.ts';
+import { type EmailProvider, isLetter, type OutgoingMail } from '../../adapters/port.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 
 const TITLE = 'Mailgun';
@@ -30,6 +30,9 @@ const TRACKING_OFF: readonly FormField[] = [
   ['o:tracking-clicks', 'no'],
   ['o:tracking-opens', 'no'],
 ];
+
+/** The message is too large, or Mailgun refuses one of its files. */
+const aboutContent = /too (?:large|big|long)|exceed|attachment/i;
 
 function accepted(response: ApiResponse): HandOverOutcome {
   const { id } = (response.json ?? {}) as { id?: unknown };
@@ -55,7 +58,11 @@ const dialect: ApiDialect = {
           return refusedMessage(response, 'invalid_recipient', message);
         if (/\bfrom\b.{0,40} is not a valid address/i.test(message))
           return refusedMessage(response, 'sender_rejected', message);
-        return refusedMessage(response, 'rejected', message);
+        return refusedMessage(
+          response,
+          aboutContent.test(message) ? 'content_rejected' : 'rejected',
+          message,
+        );
       case 403:
         if (/domain .{0,300}(?:unverified|requires dns)/i.test(message)) return unverified(response, message);
         return /domain .{0,300}test purposes/i.test(message)
@@ -71,7 +78,7 @@ const dialect: ApiDialect = {
 };
 
 /** Variables are visible to recipients in X-Mailgun-Variables: the client's tags stay here, and only our ids go there. */
-async function submit(email: OutgoingEmail, settings: MailgunSettings, { egress }: ProviderDeps) {
+async function submit(email: OutgoingMail, settings: MailgunSettings, { egress }: ProviderDeps) {
   const { domain } = email.content.from;
   const result = await requestMailgun(settings, egress, {
     method: 'POST',
@@ -81,14 +88,14 @@ async function submit(email: OutgoingEmail, settings: MailgunSettings, { egress 
       [`v:${REFERENCE_VARIABLE}`, email.reference],
       ...systemTagsOf(email).map(([name, value]): FormField => [`v:${name}`, value]),
       ...TRACKING_OFF,
-      ['message', email.built.data],
+      ['message', isLetter(email) ? email.built : email.built.data],
     ],
   });
   return outcomeOf(result, dialect);
 }
 
 function createMailgunProvider(settings: MailgunSettings, deps: NamedProviderDeps): EmailProvider {
-  return createApiProvider('mailgun', deps.config, (email: OutgoingEmail) => submit(email, settings, deps));
+  return createApiProvider('mailgun', deps.config, (email: OutgoingMail) => submit(email, settings, deps));
 }
 
 async function check(settings: MailgunSettings, { egress }: ProviderDeps): Promise<string | null> {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
 import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '../../adapters/http-api.ts';
+import { jsonBody } from '../../adapters/request-body.ts';
 
 export const POSTMARK = 'Postmark';
 
@@ -32,7 +33,7 @@ export const postmarkSettings = z.strictObject({
 export type PostmarkSettings = z.output<typeof postmarkSettings>;
 
 /**
- * Makes a request. Never throws.
+ * Makes a request. Never throws. A body that is a Buffer has JSON already.
  * @param token the token's header, with its value
  */
 export function requestPostmark(
@@ -45,7 +46,7 @@ export function requestPostmark(
     method: request.method,
     url: new URL(request.path, settings.base_url).href,
     headers: { ...token, accept: 'application/json', 'content-type': 'application/json' },
-    ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    ...(request.body === undefined ? {} : { body: jsonBody(request.body) }),
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
-import type { OutgoingEmail } from '../../adapters/port.ts';
+import type { OutgoingMail } from '../../adapters/port.ts';
 import { type PostmarkSettings, requestPostmark, serverToken } from './api.ts';
 import { REFERENCE_FIELD } from './callbacks.ts';
 
@@ -18,7 +18,7 @@ const found = z.object({
 
 /** @returns the id at Postmark; null if it has no such message, does not list it yet, or cannot be reached */
 export async function findAtPostmark(
-  { reference }: Pick<OutgoingEmail, 'reference'>,
+  { reference }: Pick<OutgoingMail, 'reference'>,
   settings: PostmarkSettings,
   egress: Egress,
 ): Promise<string | null> {

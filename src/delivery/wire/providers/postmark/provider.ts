@@ -1,4 +1,4 @@
-import { headersOf, smtpUtf8Refusal, textOf } from '../../adapters/email-parts.ts';
+import { headersOf, textOf } from '../../adapters/email-parts.ts';
 import {
   type ApiDialect,
   apiConcurrency,
@@ -8,10 +8,27 @@ import {
   type ApiResult,
   createSubmitter,
   outcomeOf,
+  refusedMessage,
   unverified,
 } from '../../adapters/http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../../adapters/kind.ts';
-import type { EmailProvider, HandOverResult, OutgoingEmail } from '../../adapters/port.ts';
+import {
+  bareAddress,
+  filesOf,
+  inlineId,
+  mailbox,
+  partsRefusal,
+  repliesTo,
+  typeOf,
+} from '../../adapters/letter-parts.ts';
+import {
+  type EmailProvider,
+  type HandOverResult,
+  isLetter,
+  type OutgoingFile,
+  type OutgoingMail,
+} from '../../adapters/port.ts';
+import { base64OfFile, writeJson } from '../../adapters/request-body.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 import {
   POSTMARK,
@@ -47,6 +64,7 @@ function invalidField(message: string): Extract<HandOverOutcome, { kind: 'refuse
 
 function verdict(response: ApiResponse): HandOverOutcome | null {
   const { code, message } = postmarkError(response);
+  if (response.status === 413) return refusedMessage(response, 'content_rejected', message);
   if (code === null) return null;
   if (faults.has(code) || isAboutStream(code)) return apiFault(response, dialect);
   const reply = apiReply({ ...response, status: code }, message);
@@ -87,7 +105,7 @@ const dialect: ApiDialect = {
   errorCode: (response) => postmarkError(response).code,
 };
 
-function outcomesOf(result: ApiResult, batch: readonly OutgoingEmail[]): HandOverOutcome[] {
+function outcomesOf(result: ApiResult, batch: readonly OutgoingMail[]): HandOverOutcome[] {
   if (result.kind === 'response' && result.status === 200 && Array.isArray(result.json)) {
     const items: unknown[] = result.json;
     if (items.length === batch.length) return items.map(itemOutcome);
@@ -96,27 +114,25 @@ function outcomesOf(result: ApiResult, batch: readonly OutgoingEmail[]): HandOve
   return batch.map(() => outcome);
 }
 
-function metadataOf({ reference, tags }: OutgoingEmail): Record<string, string> {
+function metadataOf({ reference, tags }: OutgoingMail): Record<string, string> {
   const fitting = Object.entries(tags).filter(
     ([name, value]) => name.length <= MAX_METADATA_NAME && value.length <= MAX_METADATA_VALUE,
   );
   return { ...Object.fromEntries(fitting.slice(0, MAX_METADATA - 1)), [REFERENCE_FIELD]: reference };
 }
 
-function mailbox(name: string | null, address: string): string {
-  return name === null ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`;
-}
-
 /** https://postmarkapp.com/developer/api/email-api#send-batch-emails */
-function messageOf(email: OutgoingEmail, settings: PostmarkSettings, mailDomain: string) {
+function messageOf(email: OutgoingMail, settings: PostmarkSettings, mailDomain: string) {
   const { content, tags } = email;
-  const { html, replyTo } = content;
+  const { html } = content;
+  const replies = repliesTo(email).map((address) => mailbox(address.name, bareAddress(address)));
+  const files = filesOf(email);
   // Postmark replaces the Message-ID unless it is asked to keep it.
   const headers = { ...headersOf(email, mailDomain), 'X-PM-KeepID': 'true' };
   return {
     From: mailbox(content.from.name, email.from),
     To: email.to,
-    ...(replyTo ? { ReplyTo: mailbox(replyTo.name, `${replyTo.local}@${replyTo.domain}`) } : {}),
+    ...(replies.length > 0 ? { ReplyTo: replies.join(', ') } : {}),
     Subject: content.subject,
     ...(html ? { HtmlBody: html } : {}),
     TextBody: textOf(content) || (html ? undefined : ' '),
@@ -127,23 +143,35 @@ function messageOf(email: OutgoingEmail, settings: PostmarkSettings, mailDomain:
     TrackOpens: false,
     TrackLinks: 'None',
     MessageStream: settings.message_stream,
+    ...(files.length > 0 ? { Attachments: files.map(attachmentOf) } : {}),
+  };
+}
+
+function attachmentOf(file: OutgoingFile) {
+  const id = inlineId(file);
+  return {
+    Name: file.filename,
+    Content: base64OfFile(file),
+    ContentType: typeOf(file),
+    ...(id === null ? {} : { ContentID: `cid:${id}` }),
   };
 }
 
 function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderDeps): EmailProvider {
-  async function submit(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
-    const body = batch.map((email) => messageOf(email, settings, deps.config.MAIL_DOMAIN));
+  async function submit(batch: readonly OutgoingMail[]): Promise<HandOverOutcome[]> {
+    const messages = batch.map((email) => messageOf(email, settings, deps.config.MAIL_DOMAIN));
+    const body = batch.some(isLetter) ? await writeJson(messages) : messages;
     const request = { method: 'POST', path: '/email/batch', body } as const;
     return outcomesOf(await requestPostmark(settings, deps.egress, serverToken(settings), request), batch);
   }
 
   const alone = createSubmitter(
-    async (email: OutgoingEmail) =>
+    async (email: OutgoingMail) =>
       (await submit([email]))[0] ?? { kind: 'unknown', reason: `${POSTMARK}: no result` },
   );
 
   /** Postmark refuses a whole batch because of one invalid message. Each message is then handed over alone. */
-  async function submitAll(batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
+  async function submitAll(batch: readonly OutgoingMail[]): Promise<HandOverResult[]> {
     if (batch.length === 0) return [];
     const outcomes = await submit(batch);
     const spoiled = batch.length > 1 && outcomes.every((outcome) => outcome === outcomes[0]);
@@ -154,9 +182,18 @@ function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderD
     name: 'postmark',
     concurrency: apiConcurrency(deps.config),
     async handOver(batch) {
-      const refusals = batch.map((email) => smtpUtf8Refusal(email, POSTMARK));
-      const outcomes = await submitAll(batch.filter((_email, index) => refusals[index] === null));
-      return refusals.map((refusal) => refusal ?? outcomes.shift() ?? { kind: 'not_tried' });
+      const refusals = batch.map((email) => partsRefusal(email, POSTMARK));
+      const taken = batch.filter((_email, index) => refusals[index] === null);
+      const letters = taken.filter(isLetter);
+      // Letters may be too large to share a request.
+      const [ofLetters, ofOthers] = await Promise.all([
+        alone.handOver(letters),
+        submitAll(taken.filter((email) => !isLetter(email))),
+      ]);
+      return batch.map(
+        (email, index) =>
+          refusals[index] ?? (isLetter(email) ? ofLetters : ofOthers).shift() ?? { kind: 'not_tried' },
+      );
     },
     async findAccepted(email) {
       const id = await findAtPostmark(email, settings, deps.egress);
@@ -164,7 +201,7 @@ function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderD
         ? null
         : { kind: 'accepted', providerMessageId: id, response: '200 found', delivered: false };
     },
-    // A request has the whole batch, so it is finished.
+    // A request that has a whole batch is finished.
     stop: () => alone.stop(),
     close: () => Promise.resolve(),
   };

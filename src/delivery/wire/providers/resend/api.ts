@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
 import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '../../adapters/http-api.ts';
+import { jsonBody } from '../../adapters/request-body.ts';
 
 /** Resend's limit for a team, unless it has raised it: https://resend.com/docs/api-reference/rate-limit */
 const DEFAULT_REQUESTS_PER_SECOND = 2;
@@ -35,6 +36,7 @@ interface ResendRequest {
   /** Must not contain characters that need escaping. */
   path: string;
   headers?: Record<string, string>;
+  /** A Buffer has JSON already. */
   body?: unknown;
 }
 
@@ -54,7 +56,7 @@ export function requestResend(
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: jsonBody(body) }),
   });
 }
 

@@ -1,5 +1,4 @@
-import type { EmailAddress } from '../../../terms/addresses/email.ts';
-import { headersOf, smtpUtf8Refusal, textOf } from '../../adapters/email-parts.ts';
+import { headersOf, textOf } from '../../adapters/email-parts.ts';
 import {
   type ApiDialect,
   apiReply,
@@ -11,7 +10,9 @@ import {
 } from '../../adapters/http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../../adapters/kind.ts';
 import { createSpacing } from '../../adapters/spacing.ts';
-import type { EmailProvider, OutgoingEmail } from '../../adapters/port.ts';
+import { filesOf, inlineId, mailbox, partsRefusal, repliesTo, typeOf } from '../../adapters/letter-parts.ts';
+import type { EmailProvider, OutgoingFile, OutgoingMail } from '../../adapters/port.ts';
+import { base64OfFile, writeJson } from '../../adapters/request-body.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 import { requestResend, resendErrorName, resendMessage, type ResendSettings, resendSettings } from './api.ts';
 import { REFERENCE_TAG, resendCallbacks } from './callbacks.ts';
@@ -22,6 +23,9 @@ const TITLE = 'Resend';
 const MAX_TAGS = 50;
 /** The characters and length that Resend allows in the name and the value of a tag. */
 const TAG_TEXT = /^[A-Za-z0-9_-]{1,256}$/;
+
+/** The message is too large, or Resend refuses one of its files. */
+const aboutContent = /attachment|too (?:large|big)|exceed|content_id/i;
 
 function accepted(response: ApiResponse): HandOverOutcome {
   const { id } = (response.json ?? {}) as { id?: unknown };
@@ -48,7 +52,9 @@ const dialect: ApiDialect = {
         }
         if (/only send testing emails/i.test(message))
           return refusedMessage(response, 'sender_rejected', text);
-        return refusedMessage(response, /`to`/.test(message) ? 'invalid_recipient' : 'rejected', text);
+        if (/`to`/.test(message)) return refusedMessage(response, 'invalid_recipient', text);
+        return refusedMessage(response, aboutContent.test(message) ? 'content_rejected' : 'rejected', text);
+      case 'invalid_attachment':
       case 'security_error':
         return refusedMessage(response, 'content_rejected', text);
       // The first request with this key is still being processed. The next attempt gets its outcome.
@@ -64,12 +70,8 @@ const dialect: ApiDialect = {
   },
 };
 
-function addressText({ name, address }: EmailAddress): string {
-  return name === null ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`;
-}
-
 /** Tags come back in events. Client tags with characters that Resend does not accept are left out. */
-function tagsOf({ reference, tags }: OutgoingEmail): { name: string; value: string }[] {
+function tagsOf({ reference, tags }: OutgoingMail): { name: string; value: string }[] {
   const fitting = Object.entries(tags).filter(([name, value]) => TAG_TEXT.test(name) && TAG_TEXT.test(value));
   return [[REFERENCE_TAG, reference] as const, ...fitting.slice(0, MAX_TAGS - 1)].map(([name, value]) => ({
     name,
@@ -81,26 +83,46 @@ function tagsOf({ reference, tags }: OutgoingEmail): { name: string; value: stri
  * The idempotency key belongs to the message, not to the attempt: a message that may have arrived is handed over again
  * as the next attempt, and must not arrive twice. Resend remembers the keys of accepted requests for a day.
  */
-async function submit(email: OutgoingEmail, settings: ResendSettings, { config, egress }: ProviderDeps) {
-  const refusal = smtpUtf8Refusal(email, TITLE);
+async function submit(email: OutgoingMail, settings: ResendSettings, { config, egress }: ProviderDeps) {
+  const refusal = partsRefusal(email, TITLE);
   if (refusal) return refusal;
-  const { content } = email;
+  const body = bodyOf(email, config.MAIL_DOMAIN);
   const result = await requestResend(settings, egress, {
     method: 'POST',
     path: '/emails',
     headers: { 'idempotency-key': email.reference },
-    body: {
-      from: addressText(content.from),
-      to: [email.to],
-      subject: content.subject,
-      ...(content.replyTo ? { reply_to: [addressText(content.replyTo)] } : {}),
-      ...(content.html ? { html: content.html } : {}),
-      text: textOf(content),
-      headers: headersOf(email, config.MAIL_DOMAIN),
-      tags: tagsOf(email),
-    },
+    body: filesOf(email).length > 0 ? await writeJson(body) : body,
   });
   return outcomeOf(result, dialect);
+}
+
+/** https://resend.com/docs/api-reference/emails/send-email. Its endpoint for batches takes no files. */
+function bodyOf(email: OutgoingMail, mailDomain: string) {
+  const { content } = email;
+  const { from } = content;
+  const replies = repliesTo(email).map(({ name, address }) => mailbox(name, address));
+  const files = filesOf(email);
+  return {
+    from: mailbox(from.name, from.address),
+    to: [email.to],
+    subject: content.subject,
+    ...(replies.length > 0 ? { reply_to: replies } : {}),
+    ...(content.html ? { html: content.html } : {}),
+    text: textOf(content),
+    headers: headersOf(email, mailDomain),
+    tags: tagsOf(email),
+    ...(files.length > 0 ? { attachments: files.map(attachmentOf) } : {}),
+  };
+}
+
+function attachmentOf(file: OutgoingFile) {
+  const id = inlineId(file);
+  return {
+    filename: file.filename,
+    content: base64OfFile(file),
+    content_type: typeOf(file),
+    ...(id === null ? {} : { content_id: id }),
+  };
 }
 
 function createResendProvider(settings: ResendSettings, deps: NamedProviderDeps): EmailProvider {
@@ -108,7 +130,7 @@ function createResendProvider(settings: ResendSettings, deps: NamedProviderDeps)
   return createApiProvider(
     'resend',
     deps.config,
-    (email: OutgoingEmail) => submit(email, settings, deps),
+    (email: OutgoingMail) => submit(email, settings, deps),
     spacing,
   );
 }

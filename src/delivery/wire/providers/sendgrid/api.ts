@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
 import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '../../adapters/http-api.ts';
+import { jsonBody } from '../../adapters/request-body.ts';
 
 export const SENDGRID = 'SendGrid';
 
@@ -49,7 +50,7 @@ export const sendgridSettings = z.strictObject({
 
 export type SendgridSettings = z.output<typeof sendgridSettings>;
 
-/** Makes a request. Never throws. */
+/** Makes a request. Never throws. A body that is a Buffer has JSON already. */
 export function requestSendgrid(
   settings: SendgridSettings,
   egress: Egress,
@@ -63,7 +64,7 @@ export function requestSendgrid(
       accept: 'application/json',
       'content-type': 'application/json',
     },
-    ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    ...(request.body === undefined ? {} : { body: jsonBody(request.body) }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { headersOf, smtpUtf8Refusal, textOf } from '../../adapters/email-parts.ts';
+import { headersOf, textOf } from '../../adapters/email-parts.ts';
 import {
   type ApiDialect,
   createApiProvider,
@@ -10,7 +10,17 @@ import {
   unverified,
 } from '../../adapters/http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../../adapters/kind.ts';
-import type { EmailProvider, OutgoingEmail } from '../../adapters/port.ts';
+import {
+  bareAddress,
+  bareType,
+  filesOf,
+  inlineId,
+  invitationMethod,
+  partsRefusal,
+  repliesTo,
+} from '../../adapters/letter-parts.ts';
+import type { EmailProvider, OutgoingFile, OutgoingMail } from '../../adapters/port.ts';
+import { base64OfFile, readFile, writeJson } from '../../adapters/request-body.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 import { requestSendgrid, SENDGRID, sendgridError, type SendgridSettings, sendgridSettings } from './api.ts';
 import { REFERENCE_ARG, sendgridCallbacks } from './callbacks.ts';
@@ -36,7 +46,7 @@ const codesByField = [
   [/^from/, 'sender_rejected'],
   [/^reply_to/, 'sender_rejected'],
   [/^personalizations\.\d+\.to/, 'invalid_recipient'],
-  [/^(?:content|subject|headers|personalizations\.\d+\.(?:subject|headers))/, 'content_rejected'],
+  [/^(?:content|subject|headers|attachments|personalizations\.\d+\.(?:subject|headers))/, 'content_rejected'],
 ] as const;
 
 /** https://www.twilio.com/docs/sendgrid/api-reference/mail-send/errors */
@@ -66,7 +76,7 @@ function throttled(response: ApiResponse): HandOverOutcome {
 }
 
 /** Custom arguments come back among the fields of an event, so a prefix keeps the client's tags apart from them. */
-function customArgs({ reference, tags }: OutgoingEmail): Record<string, string> {
+function customArgs({ reference, tags }: OutgoingMail): Record<string, string> {
   const args: Record<string, string> = { [REFERENCE_ARG]: reference };
   let bytes = 0;
   for (const [name, value] of Object.entries(tags)) {
@@ -81,21 +91,26 @@ const named = (address: { name: string | null }, email: string) =>
   address.name === null ? { email } : { email, name: address.name };
 
 /** https://www.twilio.com/docs/sendgrid/api-reference/mail-send/mail-send */
-function mailOf(email: OutgoingEmail, mailDomain: string) {
+async function mailOf(email: OutgoingMail, mailDomain: string) {
   const { content } = email;
-  const { replyTo } = content;
-  const text = textOf(content);
-  const parts = [
-    { type: 'text/plain', value: text },
+  const files = filesOf(email);
+  const invitation = files.find((file) => invitationMethod(file) !== null);
+  const texts = [
+    { type: 'text/plain', value: textOf(content) },
     { type: 'text/html', value: content.html ?? '' },
   ].filter(({ value }) => value !== '');
+  const attached = files.filter((file) => file !== invitation);
   return {
     personalizations: [{ to: [{ email: email.to }], custom_args: customArgs(email) }],
     from: named(content.from, email.from),
-    ...(replyTo ? { reply_to: named(replyTo, `${replyTo.local}@${replyTo.domain}`) } : {}),
+    ...repliesOf(email),
     subject: content.subject,
     // SendGrid refuses an empty body.
-    content: parts.length > 0 ? parts : [{ type: 'text/plain', value: ' ' }],
+    content: [
+      ...(texts.length > 0 ? texts : [{ type: 'text/plain', value: ' ' }]),
+      ...(invitation ? [await invitationPart(invitation)] : []),
+    ],
+    ...(attached.length > 0 ? { attachments: attached.map(attachmentOf) } : {}),
     headers: headersOf(email, mailDomain),
     tracking_settings: {
       click_tracking: { enable: false, enable_text: false },
@@ -107,16 +122,46 @@ function mailOf(email: OutgoingEmail, mailDomain: string) {
   };
 }
 
-async function submit(email: OutgoingEmail, settings: SendgridSettings, { egress, config }: ProviderDeps) {
-  const refusal = smtpUtf8Refusal(email, SENDGRID);
+/** SendGrid takes either one address or a list. */
+function repliesOf(email: OutgoingMail) {
+  const replies = repliesTo(email).map((address) => named(address, bareAddress(address)));
+  if (replies.length > 1) return { reply_to_list: replies };
+  return replies.length === 1 ? { reply_to: replies[0] } : {};
+}
+
+/**
+ * A further version of the body, which SendGrid sends as the last alternative. An attachment could not name its method,
+ * because its type must not have parameters (https://github.com/sendgrid/sendgrid-ruby/issues/298).
+ */
+async function invitationPart(file: OutgoingFile) {
+  const calendar = await readFile(file);
+  return { type: `text/calendar; method=${invitationMethod(file)}`, value: calendar.toString('utf8') };
+}
+
+/** The characters that SendGrid refuses in names, which would end them in a header. */
+const nameBreaks = /[;,\r\n]/g;
+
+function attachmentOf(file: OutgoingFile) {
+  const id = inlineId(file);
+  return {
+    content: base64OfFile(file),
+    filename: file.filename.replace(nameBreaks, '_'),
+    type: bareType(file),
+    ...(id === null ? { disposition: 'attachment' } : { disposition: 'inline', content_id: id }),
+  };
+}
+
+async function submit(email: OutgoingMail, settings: SendgridSettings, { egress, config }: ProviderDeps) {
+  const refusal = partsRefusal(email, SENDGRID);
   if (refusal) return refusal;
-  const body = mailOf(email, config.MAIL_DOMAIN);
+  const mail = await mailOf(email, config.MAIL_DOMAIN);
+  const body = filesOf(email).length > 0 ? await writeJson(mail) : mail;
   const result = await requestSendgrid(settings, egress, { method: 'POST', path: '/v3/mail/send', body });
   return outcomeOf(result, dialect);
 }
 
 function createSendgridProvider(settings: SendgridSettings, deps: NamedProviderDeps): EmailProvider {
-  return createApiProvider('sendgrid', deps.config, (email: OutgoingEmail) => submit(email, settings, deps));
+  return createApiProvider('sendgrid', deps.config, (email: OutgoingMail) => submit(email, settings, deps));
 }
 
 async function check(settings: SendgridSettings, { egress }: ProviderDeps): Promise<string | null> {

@@ -3,6 +3,7 @@ import aws4 from 'aws4';
 import { z } from 'zod';
 import type { Egress } from '../../../../platform/egress/client.ts';
 import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '../../adapters/http-api.ts';
+import { jsonBody } from '../../adapters/request-body.ts';
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -57,13 +58,14 @@ interface SesRequest {
   method: ApiRequest['method'];
   /** Must not contain characters that need escaping; it may have a query. */
   path: string;
+  /** A Buffer has JSON already. */
   body?: unknown;
 }
 
 /** Makes a request, signed with Signature Version 4. Never throws. */
 export function requestSes(settings: SesSettings, egress: Egress, request: SesRequest): Promise<ApiResult> {
   const url = new URL(request.path, settings.base_url ?? `https://email.${settings.region}.amazonaws.com`);
-  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+  const body = request.body === undefined ? undefined : jsonBody(request.body);
   const { headers } = aws4.sign(
     {
       host: url.host,

@@ -11,7 +11,8 @@ import {
 } from '../../adapters/http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from '../../adapters/kind.ts';
 import { createSpacing } from '../../adapters/spacing.ts';
-import type { EmailProvider, OutgoingEmail } from '../../adapters/port.ts';
+import { type EmailProvider, isLetter, type OutgoingMail } from '../../adapters/port.ts';
+import { base64OfMessage, writeJson } from '../../adapters/request-body.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
 import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSettings } from './api.ts';
 import { sesCallbacks } from './callbacks.ts';
@@ -38,6 +39,9 @@ const faults = new Set([
 const badRecipient =
   /^(?:missing final '@domain'|local address contains|domain (?:contains|starts|ends)|illegal address)/i;
 
+/** The message is too large, or SES refuses the type of one of its files. */
+const aboutContent = /message length|too large|illegal (?:filename|content)|attachment/i;
+
 function accepted(response: ApiResponse): HandOverOutcome {
   const { MessageId: id } = (response.json ?? {}) as { MessageId?: unknown };
   if (typeof id !== 'string') return { kind: 'unknown', reason: `${TITLE}: the response has no MessageId` };
@@ -63,13 +67,12 @@ const dialect: ApiDialect = {
     if (code === 'MessageRejected') return refusedMessage(response, 'content_rejected', text);
     if (code !== 'BadRequest') return null;
     if (badRecipient.test(message)) return refusedMessage(response, 'invalid_recipient', text);
-    const isTooLarge = /message length|too large/i.test(message);
-    return refusedMessage(response, isTooLarge ? 'content_rejected' : 'rejected', text);
+    return refusedMessage(response, aboutContent.test(message) ? 'content_rejected' : 'rejected', text);
   },
 };
 
 /** Tags come back in events. Client tags with characters that SES does not accept are left out. */
-function tagsOf({ reference, tags }: OutgoingEmail) {
+function tagsOf({ reference, tags }: OutgoingMail) {
   const fitting = Object.entries(tags).filter(([name, value]) => TAG_TEXT.test(name) && TAG_TEXT.test(value));
   return [[REFERENCE_TAG, reference], ...fitting.slice(0, MAX_TAGS - 1)].map(([Name, Value]) => ({
     Name,
@@ -77,20 +80,27 @@ function tagsOf({ reference, tags }: OutgoingEmail) {
   }));
 }
 
-async function submit(email: OutgoingEmail, settings: SesSettings, { egress }: ProviderDeps) {
+async function submit(email: OutgoingMail, settings: SesSettings, { egress }: ProviderDeps) {
   const refusal = smtpUtf8Refusal(email, TITLE);
   if (refusal) return refusal;
   const result = await requestSes(settings, egress, {
     method: 'POST',
     path: '/v2/email/outbound-emails',
-    body: {
-      Destination: { ToAddresses: [email.to] },
-      Content: { Raw: { Data: email.built.data.toString('base64') } },
-      EmailTags: tagsOf(email),
-      ...(settings.configuration_set ? { ConfigurationSetName: settings.configuration_set } : {}),
-    },
+    body: isLetter(email)
+      ? await writeJson(bodyOf(email, base64OfMessage(email.built), settings))
+      : bodyOf(email, email.built.data.toString('base64'), settings),
   });
   return outcomeOf(result, dialect);
+}
+
+/** The recipients are those of `Destination`, whatever the message's header says. */
+function bodyOf(email: OutgoingMail, data: unknown, settings: SesSettings) {
+  return {
+    Destination: { ToAddresses: [email.to] },
+    Content: { Raw: { Data: data } },
+    EmailTags: tagsOf(email),
+    ...(settings.configuration_set ? { ConfigurationSetName: settings.configuration_set } : {}),
+  };
 }
 
 function createSesProvider(settings: SesSettings, deps: NamedProviderDeps): EmailProvider {
@@ -99,7 +109,7 @@ function createSesProvider(settings: SesSettings, deps: NamedProviderDeps): Emai
   return createApiProvider(
     'ses',
     deps.config,
-    (email: OutgoingEmail) => submit(email, settings, deps),
+    (email: OutgoingMail) => submit(email, settings, deps),
     spacing,
   );
 }

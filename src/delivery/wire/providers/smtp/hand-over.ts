@@ -10,15 +10,15 @@ import {
   type SmtpOutcome,
   type SmtpTarget,
 } from '../../smtp/contract.ts';
-import { systemTagsOf } from '../../adapters/email-parts.ts';
 import {
   type EmailProvider,
   type HandOverResult,
   isOpen,
-  type OutgoingEmail,
+  type OutgoingMail,
   untried,
 } from '../../adapters/port.ts';
 import type { HandOverOutcome } from '../../../terms/hand-over-outcome.ts';
+import { send } from './submission.ts';
 import { smtpVerdict } from './verdict.ts';
 
 export interface SmtpProviderOptions {
@@ -28,6 +28,8 @@ export interface SmtpProviderOptions {
   /** `provider`: the relay signs. */
   signing?: EmailProvider['signing'];
   resolver?: Resolver;
+  /** Called at each connection with the largest message that the server takes, in bytes; null: it names no limit. */
+  onSize?: (maxBytes: number | null) => void;
 }
 
 const IDLE_CLOSE_MS = 60_000;
@@ -139,7 +141,7 @@ class SmtpProvider implements EmailProvider {
     this.#free = [...this.#slots];
   }
 
-  async handOver(batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
+  async handOver(batch: readonly OutgoingMail[]): Promise<HandOverResult[]> {
     const slot = await this.#take();
     if (!slot) return untried(batch);
     let results: HandOverResult[] = [];
@@ -160,7 +162,7 @@ class SmtpProvider implements EmailProvider {
     this.#stop.request();
   }
 
-  async #transferAll(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
+  async #transferAll(slot: Slot, batch: readonly OutgoingMail[]): Promise<HandOverResult[]> {
     const first = await this.#transfer(slot, batch);
     if (this.#stop.requested || !mayGoOn(first)) return first;
     const rest = await this.#transfer(
@@ -171,7 +173,7 @@ class SmtpProvider implements EmailProvider {
   }
 
   /** Sends emails over the slot's connection. If an email loses the connection, the emails after it are `not_tried`. */
-  async #transfer(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverResult[]> {
+  async #transfer(slot: Slot, batch: readonly OutgoingMail[]): Promise<HandOverResult[]> {
     const kept = slot.connection?.open === true;
     try {
       const connection = await this.#stop.race(this.#connect(slot));
@@ -199,6 +201,7 @@ class SmtpProvider implements EmailProvider {
     const { resolver } = this.#options;
     slot.connection = await connectSmtp(this.#options.target, resolver ? { lookup: resolver.lookup } : {});
     if (this.#stop.requested) slot.connection.leave();
+    this.#options.onSize?.(slot.connection.capabilities.size || null);
     return slot.connection;
   }
 
@@ -246,28 +249,6 @@ class SmtpProvider implements EmailProvider {
     slot.connection = null;
     await connection?.quit().catch(() => undefined);
   }
-}
-
-/**
- * SMTP has no other place for tags. The header precedes the signature, which does not cover it. Recipients can see it,
- * so it contains Carillon's ids and not the client's tags.
- */
-function tagsHeader(email: OutgoingEmail): string {
-  const tags = systemTagsOf(email).map(([name, value]) => `${name}=${value}`);
-  return tags.length === 0 ? '' : `X-Carillon-Tags: ${tags.join('; ')}\r\n`;
-}
-
-function send(
-  connection: SmtpConnection,
-  email: OutgoingEmail,
-  kind: RequestedReports,
-): Promise<SmtpOutcome> {
-  const { built, returnPath, to } = email;
-  const { smtpUtf8, eightBit } = built;
-  const reports = { kind, envelopeId: email.reference };
-  const tags = tagsHeader(email);
-  const data = built.text === undefined ? Buffer.concat([Buffer.from(tags), built.data]) : tags + built.text;
-  return connection.send({ from: returnPath, to, smtpUtf8, eightBit, data, reports });
 }
 
 /**

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from '../../../../config.ts';
+import { createSizeRecorder } from '../../../ledger/facts/provider-sizes.ts';
+import { DEFAULT_PROVIDER } from '../../../terms/backlog.ts';
 import { connectSmtp } from '../../smtp/client.ts';
 import type { ProviderDeps, ProviderKind } from '../../adapters/kind.ts';
 import { createSmtpProvider, smtpTargetFromUrl } from './hand-over.ts';
@@ -30,11 +32,12 @@ export const smtp: ProviderKind<SmtpSettings, 'email'> = {
   secrets: ['url'],
   url: {
     schemes: ['smtp:', 'smtps:'],
-    create: (url, { config, resolver }) =>
+    create: (url, { config, pool, resolver }) =>
       createSmtpProvider({
         target: smtpTargetFromUrl(url, config.MAIL_DOMAIN),
         connections: config.SENDER_CONNECTIONS,
         resolver,
+        onSize: createSizeRecorder(pool, DEFAULT_PROVIDER),
       }),
   },
   repeatable: false,
@@ -43,6 +46,7 @@ export const smtp: ProviderKind<SmtpSettings, 'email'> = {
       target: targetOf(given, deps),
       connections: given.connections ?? deps.config.SENDER_CONNECTIONS,
       resolver: deps.resolver,
+      onSize: createSizeRecorder(deps.pool, deps.id),
       ...(new URL(given.url).searchParams.get('dkim') === 'off' ? { signing: 'provider' } : {}),
     }),
   async check(given, deps) {

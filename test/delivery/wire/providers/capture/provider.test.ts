@@ -1,4 +1,4 @@
-// The capture providers store every byte of each attempt once, and keep the newest 10,000.
+// The capture providers store every byte of each attempt once, and keep the newest 10,000 messages within their size.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import {
@@ -7,7 +7,7 @@ import {
   createCaptureSmsProvider,
 } from '../../../../../src/delivery/wire/providers/capture/provider.ts';
 import type { OutgoingEmail } from '../../../../../src/delivery/wire/adapters/port.ts';
-import { outgoingEmail, outgoingSms } from '../../../../support/outgoing.ts';
+import { outgoingEmail, outgoingLetter, outgoingSms } from '../../../../support/outgoing.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../support/database.ts';
 
 function email(messageId: number, data: Buffer | string, attempt = 1): OutgoingEmail {
@@ -121,6 +121,27 @@ describe('the capture providers', () => {
     expect(kept).toHaveLength(MAX_CAPTURED_MESSAGES);
     expect(kept[0].message_id).toBe(3);
     expect(kept.at(-1)?.message_id).toBe(20_002);
+  });
+
+  it('keep the newest messages of so many bytes, and always the last', async () => {
+    const provider = createCaptureProvider({ pool: made.database.pool, maxBytes: 1_000_000 });
+    const data = Buffer.alloc(300_000, 'carillon\r\n');
+    for (let id = 1; id <= 8; id += 1) await provider.handOver([email(id, data)]);
+    expect((await rows()).map((row) => row.message_id)).toEqual([6, 7, 8]);
+    await provider.handOver([email(9, Buffer.alloc(1_500_000))]);
+    expect((await rows()).map((row) => row.message_id)).toEqual([9]);
+  });
+
+  it('store the rest of a batch if one message cannot be read', async () => {
+    const provider = createCaptureProvider({ pool: made.database.pool });
+    const letter = outgoingLetter({ text: 'x'.repeat(1_000), unreadable: true });
+    const outcomes = await provider.handOver([
+      email(1, 'one'),
+      { ...letter, messageId: 2 },
+      email(3, 'three'),
+    ]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'lost', 'accepted']);
+    expect((await rows()).map((row) => row.message_id)).toEqual([1, 3]);
   });
 
   it('report a provider fault and no verdict if the database is unavailable', async () => {

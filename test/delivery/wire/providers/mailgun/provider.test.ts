@@ -30,7 +30,7 @@ function settings(given: object = {}) {
   });
 }
 
-const provider = (): EmailProvider => mailgun.create(settings(), { ...api.deps, callbackUrl: null });
+const provider = (): EmailProvider => mailgun.create(settings(), { ...api.deps, callbackUrl: null, id: 1 });
 const send = (...given: Parameters<typeof outgoingEmail>) => provider().handOver([outgoingEmail(...given)]);
 
 describe('a hand-over to Mailgun', () => {
@@ -74,7 +74,8 @@ describe('a hand-over to Mailgun', () => {
       "'from' parameter is not a valid address. please check documentation",
       { kind: 'refused', code: 'sender_rejected' },
     ],
-    [400, 'message exceeds limits', { kind: 'refused', code: 'rejected' }],
+    [400, 'message exceeds limits', { kind: 'refused', code: 'content_rejected' }],
+    [400, 'need at least one recipient', { kind: 'refused', code: 'rejected' }],
     [401, 'Forbidden', { kind: 'fault' }],
     [402, 'Payment required', { kind: 'fault' }],
     [

@@ -45,7 +45,7 @@ function settings(given: object = {}) {
 }
 
 function handOver(batch: Partial<OutgoingEmail>[]) {
-  const provider = postmark.create(settings(), { ...api.deps, callbackUrl: null });
+  const provider = postmark.create(settings(), { ...api.deps, callbackUrl: null, id: 1 });
   return provider.handOver(batch.map((given) => ({ ...outgoingEmail(), ...given })));
 }
 
@@ -319,7 +319,7 @@ describe('a sending domain at Postmark', () => {
 describe('a message that Postmark may have accepted', () => {
   const reference = '7-9-AAAAAAAAAAAAAAAAAAAAAA';
   const find = () => {
-    const provider = postmark.create(settings(), { ...api.deps, callbackUrl: null });
+    const provider = postmark.create(settings(), { ...api.deps, callbackUrl: null, id: 1 });
     return provider.findAccepted?.(outgoingEmail({ reference }));
   };
   /** As in https://postmarkapp.com/developer/api/messages-api#outbound-message-search */

@@ -31,7 +31,7 @@ function settings(given: object = {}) {
   });
 }
 
-const provider = (): EmailProvider => resend.create(settings(), { ...api.deps, callbackUrl: null });
+const provider = (): EmailProvider => resend.create(settings(), { ...api.deps, callbackUrl: null, id: 1 });
 const email = (...given: Parameters<typeof outgoingEmail>) => outgoingEmail(...given);
 const body = (index = 0) => JSON.parse(api.requests[index]?.body ?? '') as Record<string, unknown>;
 

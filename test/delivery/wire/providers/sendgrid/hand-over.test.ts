@@ -24,7 +24,7 @@ function settings(given: object = {}) {
 }
 
 async function handOver(given: Partial<OutgoingEmail> = {}) {
-  const provider = sendgrid.create(settings(), { ...api.deps, callbackUrl: null });
+  const provider = sendgrid.create(settings(), { ...api.deps, callbackUrl: null, id: 1 });
   const [outcome] = await provider.handOver([{ ...outgoingEmail(), ...given }]);
   return outcome;
 }

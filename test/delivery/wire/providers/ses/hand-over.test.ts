@@ -29,7 +29,7 @@ function settings(given: object = {}) {
 }
 
 function provider(given: object = {}) {
-  return ses.create(settings(given), { ...api.deps, callbackUrl: null });
+  return ses.create(settings(given), { ...api.deps, callbackUrl: null, id: 1 });
 }
 
 async function handOver(given: Parameters<typeof outgoingEmail>[0] = {}, options: object = {}) {

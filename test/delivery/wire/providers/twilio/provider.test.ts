@@ -34,7 +34,11 @@ function send(
   more: object = {},
   callbackUrl: string | null = CALLBACK,
 ) {
-  const provider = twilio.create(settings({ from: '+14155550100', ...more }), { ...api.deps, callbackUrl });
+  const provider = twilio.create(settings({ from: '+14155550100', ...more }), {
+    ...api.deps,
+    callbackUrl,
+    id: 1,
+  });
   return provider.handOver([outgoingSms(given)]);
 }
 

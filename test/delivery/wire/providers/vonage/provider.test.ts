@@ -36,7 +36,9 @@ function settings(given: object = {}) {
 }
 
 function send(given: Parameters<typeof outgoingSms>[0] = {}, more: object = { from: '+14155550100' }) {
-  return vonage.create(settings(more), { ...api.deps, callbackUrl: null }).handOver([outgoingSms(given)]);
+  return vonage
+    .create(settings(more), { ...api.deps, callbackUrl: null, id: 1 })
+    .handOver([outgoingSms(given)]);
 }
 
 const sentBody = () => JSON.parse(api.requests[0]?.body ?? '') as Record<string, unknown>;
@@ -63,7 +65,7 @@ describe('a hand-over to Vonage', () => {
   });
 
   it("sends from the brand's sender, with one token for many messages", async () => {
-    const provider = vonage.create(settings(), { ...api.deps, callbackUrl: null });
+    const provider = vonage.create(settings(), { ...api.deps, callbackUrl: null, id: 1 });
     await provider.handOver([outgoingSms({ from: 'Acme' }), outgoingSms({ from: '+14155550123' })]);
     const sent = api.requests.map(({ body }) => (JSON.parse(body) as { from: string }).from);
     expect(sent.sort()).toEqual(['14155550123', 'Acme']);

@@ -1,0 +1,27 @@
+/** The largest messages that mail servers take. Letters go only to providers that take them. */
+import type { Queryable } from '../../../platform/db/queryable.ts';
+
+const LEARN = `
+insert into provider_sizes (provider_id, max_bytes) values ($1, $2)
+on conflict (provider_id) do update set max_bytes = excluded.max_bytes, learned_at = now()
+where provider_sizes.max_bytes <> excluded.max_bytes`;
+
+const FORGET = 'delete from provider_sizes where provider_id = $1';
+
+/**
+ * Stores what a mail server says at each connection (SIZE of RFC 1870), but only when it says something else than
+ * before.
+ * @param providerId as in `send_queue`
+ * @returns to be called with the maximum size in bytes; null: the server names none. It returns at once and never
+ *   throws: what could not be stored is stored at the next connection.
+ */
+export function createSizeRecorder(db: Queryable, providerId: number): (maxBytes: number | null) => void {
+  let stored: number | null | undefined;
+  return (maxBytes) => {
+    if (maxBytes === stored) return;
+    stored = maxBytes;
+    const storing =
+      maxBytes === null ? db.query(FORGET, [providerId]) : db.query(LEARN, [providerId, maxBytes]);
+    storing.catch(() => (stored = undefined));
+  };
+}
