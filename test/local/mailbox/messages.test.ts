@@ -87,6 +87,8 @@ describe('the mailbox', () => {
       expect(body).toContain('4 messages, newest first');
       expect(body).toContain('&lt;img src=x onerror=alert(1)&gt;');
       expect(body).toContain('Code &lt;b&gt;42&lt;/b&gt; 你好');
+      const sizes = [...body.matchAll(/class="size">([^<]*)</g)].map((match) => match[1]);
+      expect(sizes).toEqual(['21 B', '3.0 MB', '1.3 kB', '84 B']);
       expect(body).not.toContain('<img');
     });
 
@@ -222,6 +224,14 @@ describe('the mailbox', () => {
       expect(body).toBe(evilMail);
       expect(headers['content-disposition']).toMatch(/^attachment; filename=message-2.eml$/);
       expect(headers['content-security-policy']).toContain('sandbox');
+    });
+
+    it('are listed with their types and sizes', async () => {
+      const { body } = await open.browse(`/messages/${ids.evil}`);
+      const row =
+        /<a href="\/messages\/\d+\/attachments\/\d+">logo\.png<\/a>[^]*?<\/tr>/.exec(body)?.[0] ?? '';
+      expect(row).toContain('image/png');
+      expect(row).toContain('8 B');
     });
 
     it('keep file names out of other headers, and hide the content type', async () => {

@@ -6,7 +6,10 @@ insert into provider_sizes (provider_id, max_bytes) values ($1, $2)
 on conflict (provider_id) do update set max_bytes = excluded.max_bytes, learned_at = now()
 where provider_sizes.max_bytes <> excluded.max_bytes`;
 
-const FORGET = 'delete from provider_sizes where provider_id = $1';
+/** Forgets what a provider's server says, because the provider has another server from now on, or none. */
+export async function forgetSize(db: Queryable, providerId: number): Promise<void> {
+  await db.query('delete from provider_sizes where provider_id = $1', [providerId]);
+}
 
 /**
  * Stores what a mail server says at each connection (SIZE of RFC 1870), but only when it says something else than
@@ -20,8 +23,8 @@ export function createSizeRecorder(db: Queryable, providerId: number): (maxBytes
   return (maxBytes) => {
     if (maxBytes === stored) return;
     stored = maxBytes;
-    const storing =
-      maxBytes === null ? db.query(FORGET, [providerId]) : db.query(LEARN, [providerId, maxBytes]);
+    const storing: Promise<unknown> =
+      maxBytes === null ? forgetSize(db, providerId) : db.query(LEARN, [providerId, maxBytes]);
     storing.catch(() => (stored = undefined));
   };
 }

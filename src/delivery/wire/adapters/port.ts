@@ -71,7 +71,7 @@ export interface OutgoingFile extends AttachmentFields {
 
 /** The fields of a letter, for providers that do not take a complete message. */
 export interface LetterFields {
-  /** Who stands in the header, whoever this copy is for. */
+  /** Who stands in the header, the same in all copies. */
   to: readonly EmailAddress[];
   cc: readonly EmailAddress[];
   replyTo: readonly EmailAddress[];

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { AppError, invalid, issueMessage, type ValidationErrors } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { type Keyring, type SealedPlace, UnsealError } from '../../../platform/secrets/keyring.ts';
+import { forgetSize } from '../../ledger/facts/provider-sizes.ts';
 import { DEFAULT_PROVIDER } from '../../terms/backlog.ts';
 import type { Channel } from '../../terms/message.ts';
 import type { ProviderKind } from '../adapters/kind.ts';
@@ -350,4 +351,5 @@ export async function changeProviderSettings(
     [id, keyring.seal(JSON.stringify(settings), placeOf('settings_sealed', id))],
   );
   if (rowCount === 0) throw new AppError('not_found', 'the provider was removed');
+  await forgetSize(db, id);
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
+import { forgetSize } from '../../ledger/facts/provider-sizes.ts';
 import type { ProviderRow } from './named.ts';
 
 /** Counts of what still uses a provider. */
@@ -79,5 +80,6 @@ export async function removeProvider(
     [id],
   );
   await trx.query('delete from provider_outages where provider_id = $1', [id]);
+  await forgetSize(trx, id);
   return use;
 }

@@ -2,6 +2,16 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { createSizeRecorder } from '../../../../src/delivery/ledger/facts/provider-sizes.ts';
 import { createSmtpProvider } from '../../../../src/delivery/wire/providers/smtp/hand-over.ts';
+import {
+  addProvider,
+  changeProviderSettings,
+  requireProviderKind,
+} from '../../../../src/delivery/wire/providers/named.ts';
+import { removeProvider } from '../../../../src/delivery/wire/providers/removal.ts';
+import { createDefaultProvider } from '../../../../src/delivery/wire/providers/settings-url.ts';
+import { createKeyring } from '../../../../src/platform/secrets/keyring.ts';
+import { createResolver } from '../../../../src/platform/dns/resolver.ts';
+import type { Config } from '../../../../src/config.ts';
 import type { Queryable } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -46,6 +56,23 @@ it('learns, changes and forgets SIZE', async () => {
   ] as const) {
     await connectTo(size, onSize);
     await eventually(async () => expect(await sizes()).toEqual(rows));
+  }
+});
+
+it('forgets SIZE when the provider has another server, or is removed', async () => {
+  const { pool } = made.database;
+  const keyring = createKeyring('a secret of at least thirty-two characters');
+  const kind = requireProviderKind('smtp');
+  const relay = await addProvider(pool, keyring, { name: 'relay', kind, settings: { url: 'smtp://a.test' } });
+  const config = { EMAIL_PROVIDER_URL: 'capture:', CAPTURED_MB: 1 } as Config;
+  for (const [id, change] of [
+    [relay.id, () => changeProviderSettings(pool, keyring, relay, { url: 'smtp://b.test' })],
+    [relay.id, () => removeProvider(pool, relay, { force: false })],
+    [0, () => createDefaultProvider('email', { config, pool, resolver: createResolver([]) })],
+  ] as const) {
+    await pool.query('insert into provider_sizes (provider_id, max_bytes) values ($1, 1)', [id]);
+    await change();
+    await eventually(async () => expect(await sizes()).not.toContainEqual(expect.objectContaining({ id })));
   }
 });
 

@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import { createSizeRecorder } from '../../../ledger/facts/provider-sizes.ts';
+import { DEFAULT_PROVIDER } from '../../../terms/backlog.ts';
 import type { Channel } from '../../../terms/message.ts';
 import type { ProviderEntry, SettingsProviderDeps } from '../../adapters/kind.ts';
 import {
@@ -189,7 +191,14 @@ const depsOf = ({ config, pool }: SettingsProviderDeps): CaptureDeps => ({
 export const captureEmail: ProviderEntry<'email'> = {
   name: 'capture',
   channel: 'email',
-  url: { schemes, create: (_url, deps) => createCaptureProvider(depsOf(deps)) },
+  url: {
+    schemes,
+    create(_url, deps) {
+      // The setting may have named a mail server before.
+      createSizeRecorder(deps.pool, DEFAULT_PROVIDER)(null);
+      return createCaptureProvider(depsOf(deps));
+    },
+  },
 };
 
 export const captureSms: ProviderEntry<'sms'> = {
