@@ -39,15 +39,19 @@ function headerText(name: string, text: string): string {
   return text.replaceAll('\0', '');
 }
 
-/** Folds tokens into lines of at most 78 characters, or 76 with an encoded word, unless a token is longer. */
-function createFieldWriter(name: string) {
-  let field = `${name}:`;
-  let column = field.length;
+/**
+ * Folds tokens into lines of at most 78 characters, or 76 with an encoded word, unless a token is longer.
+ * @param start the name with its colon; empty for a further line of a field
+ */
+function createFieldWriter(start: string) {
+  let field = start;
+  let column = start.length;
   let lineLength = preferredLineLength;
   let empty = true;
 
-  function push(token: string, mayFoldAtOnce = name.length > 40): void {
-    const folds = column + 1 + token.length > lineLength && (!empty || mayFoldAtOnce);
+  function push(token: string, mayFoldAtOnce = start.length > 41): void {
+    // Folding an empty line would end the header.
+    const folds = column > 0 && column + 1 + token.length > lineLength && (!empty || mayFoldAtOnce);
     if (folds) lineLength = preferredLineLength;
     field += folds ? `\r\n ${token}` : ` ${token}`;
     column = (folds ? 0 : column) + 1 + token.length;
@@ -82,7 +86,7 @@ export function formatTextField(name: string, value: string): string {
   const fits = name.length + 2 + value.length <= preferredLineLength;
   if (fits && plainText.test(value) && !value.includes('=?')) return `${name}: ${value}`;
   const text = withoutOuterSpaces(headerText(`header ${name}`, value));
-  const writer = createFieldWriter(name);
+  const writer = createFieldWriter(`${name}:`);
   if (text === '') return `${name}: `;
   const words = splitAtSingleSpaces(text);
   const first = words.findIndex(needsEncoding);
@@ -117,17 +121,38 @@ function needsEncoding(word: string): boolean {
  * @throws InvalidMessageError for a line break in name or address
  */
 export function formatAddressField(name: string, mailbox: EmailAddress): string {
-  const address = mailbox.address;
+  return formatMailbox(name, mailbox, { start: `${name}:`, end: '' });
+}
+
+/**
+ * Formats a field with several mailboxes, each on a line of its own.
+ * @param mailboxes at least one
+ * @throws InvalidMessageError for a line break in a name or address
+ */
+export function formatAddressesField(name: string, mailboxes: readonly EmailAddress[]): string {
+  const last = mailboxes.length - 1;
+  const lines = mailboxes.map((mailbox, n) =>
+    formatMailbox(name, mailbox, { start: n === 0 ? `${name}:` : '', end: n === last ? '' : ',' }),
+  );
+  return lines.join('\r\n');
+}
+
+/** @param around what is before the mailbox on its line, and what follows at once */
+function formatMailbox(
+  name: string,
+  { name: displayName, address }: EmailAddress,
+  { start, end }: { start: string; end: string },
+): string {
   if (/[\x00-\x1f\x7f]/.test(address))
     throw new InvalidMessageError(`${name} address contains a control character`);
-  if (mailbox.name === null || mailbox.name === '') return `${name}: ${address}`;
-  const display = headerText(`${name} display name`, mailbox.name);
-  const writer = createFieldWriter(name);
+  if (displayName === null || displayName === '') return `${start} ${address}${end}`;
+  const display = headerText(`${name} display name`, displayName);
+  const writer = createFieldWriter(start);
   if (display.includes('=?') || notPrintableAscii.test(display)) writer.pushEncoded(display);
   else if (atomPhrase.test(display)) display.split(' ').forEach(writer.push);
   else if (display.length <= maxQuotedNameLength) writer.push(`"${display.replace(/["\\]/g, '\\$&')}"`);
   else writer.pushEncoded(display);
-  writer.push(`<${address}>`);
+  writer.push(`<${address}>${end}`);
   return writer.field();
 }
 
