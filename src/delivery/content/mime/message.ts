@@ -116,12 +116,7 @@ export function prepareContent(content: EmailContent): PreparedContent {
     ...(content.replyTo ? [formatAddressField('Reply-To', content.replyTo)] : []),
     formatTextField('Subject', content.subject),
   ];
-  const furtherFields = [
-    'MIME-Version: 1.0',
-    ...body.fields,
-    ...(content.feedbackId === undefined ? [] : [formatTextField('Feedback-ID', content.feedbackId)]),
-    ...formatClientHeaders(content.headers),
-  ];
+  const furtherFields = formatFurtherFields(content, body.fields);
   const furtherHead = `${furtherFields.join('\r\n')}\r\n\r\n`;
   const remainder = Buffer.from(furtherHead + body.content, 'latin1');
   let signed: SharedSignatureInput | undefined;
@@ -216,9 +211,13 @@ export async function signWith(signers: readonly DkimSigner[], message: SignedMe
 /**
  * Lists each oversigned name once more than it occurs, so that adding such a field breaks the signature.
  * @param fields the fields after the recipient's own
+ * @param ownNames those of the recipient's own fields, and how often each is listed
  */
-export function signedHeaders(fields: string[]): Omit<SharedSignatureInput, 'body'> {
-  const names = [...recipientSignedNames];
+export function signedHeaders(
+  fields: string[],
+  ownNames: readonly string[] = recipientSignedNames,
+): Omit<SharedSignatureInput, 'body'> {
+  const names = [...ownNames];
   let canonicalHeaders = '';
   for (const field of fields) {
     const name = field.slice(0, field.indexOf(':'));
@@ -227,6 +226,23 @@ export function signedHeaders(fields: string[]): Omit<SharedSignatureInput, 'bod
     canonicalHeaders += `${relaxedField(field)}\r\n`;
   }
   return { headerNames: [...names, ...oversignedNames], canonicalHeaders };
+}
+
+/**
+ * The fields between those of the recipient and the body.
+ * @param bodyFields those that describe the body
+ * @throws InvalidMessageError for a header that is malformed or reserved
+ */
+export function formatFurtherFields(
+  { feedbackId, headers }: Pick<EmailContent, 'feedbackId' | 'headers'>,
+  bodyFields: readonly string[],
+): string[] {
+  return [
+    'MIME-Version: 1.0',
+    ...bodyFields,
+    ...(feedbackId === undefined ? [] : [formatTextField('Feedback-ID', feedbackId)]),
+    ...formatClientHeaders(headers),
+  ];
 }
 
 function formatClientHeaders(headers: Record<string, string>): string[] {
@@ -239,7 +255,7 @@ function formatClientHeaders(headers: Record<string, string>): string[] {
   return [...fields.values()];
 }
 
-interface Part {
+export interface Part {
   fields: string[];
   content: string;
   /** Only if it has tokens. */
@@ -249,12 +265,19 @@ interface Part {
 }
 
 /** Builds a single part, or text and HTML as alternatives, with the richer one last (RFC 2046 §5.1.4). */
-function buildBody(content: EmailContent): Part {
+export function buildBody(content: EmailContent): Part {
+  const { text, html } = buildTexts(content);
+  if (text && html) return buildAlternative([text, html]);
+  return endedByCrlf((html ?? text) as Part);
+}
+
+/** Builds the parts with what the content says: at least one of them. */
+export function buildTexts(content: EmailContent): { text: Part | null; html: Part | null } {
   const html = content.html === null || content.html === '' ? null : content.html;
   const text = content.text ?? (html === null ? '' : textFromHtml(html));
-  if (html === null) return endedByCrlf(buildPart(textType, text));
+  if (html === null) return { text: buildPart(textType, text), html: null };
   const htmlPart = buildHtmlPart(html, content);
-  return text === '' ? endedByCrlf(htmlPart) : buildAlternative([buildPart(textType, text), htmlPart]);
+  return { text: text === '' ? null : buildPart(textType, text), html: htmlPart };
 }
 
 export const textType = `Content-Type: ${formatParameterized('text/plain', { charset: 'utf-8' })}`;

@@ -9,7 +9,8 @@ import {
 } from '../../../platform/processes/thread-pool.ts';
 import { InvalidMessageError } from './header-fields.ts';
 import type { EmailContent, PreparedContent } from './message.ts';
-import type { ThreadReply } from './prepare-thread.ts';
+import type { PrepareJob, ThreadReply } from './prepare-thread.ts';
+import type { PreparedWhole, WholeContent } from './whole.ts';
 
 /** The content took too long, because of what it contains or because the machine is busy. */
 export class PrepareTimeoutError extends Error {}
@@ -22,6 +23,8 @@ export interface PreparePool {
    * @throws ThreadUnavailableError
    */
   prepare(content: EmailContent): Promise<PreparedContent>;
+  /** The same for a letter. */
+  prepareWhole(content: WholeContent): Promise<PreparedWhole>;
   /** Ends the threads. Pending calls are rejected. */
   close(): Promise<void>;
 }
@@ -38,7 +41,7 @@ const THREADS = 2;
 const LIMIT_MS = 5_000;
 const MAX_HEAP_MB = 512;
 
-function toPrepared(reply: Exclude<ThreadReply, { error: string }>): PreparedContent {
+function toPrepared(reply: Extract<ThreadReply, { remainder: unknown }>): PreparedContent {
   const { smtpUtf8, opening, remainder, signed, tracked } = reply;
   const { buffer, byteOffset, byteLength } = remainder;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
@@ -59,20 +62,24 @@ function errorOf(error: unknown): unknown {
 export function createPreparePool(options: PreparePoolOptions = {}): PreparePool {
   const { threads = THREADS, limitMs = LIMIT_MS } = options;
   const entry = options.entry ?? new URL('./prepare-thread.ts', import.meta.url);
-  const pool = createThreadPool<EmailContent, ThreadReply>({
+  const pool = createThreadPool<PrepareJob, ThreadReply>({
     entry,
     threads,
     limitMs: () => limitMs,
     maxHeapMb: MAX_HEAP_MB,
   });
+  async function run(job: PrepareJob) {
+    const reply = await pool.run(job).catch((error: unknown) => {
+      throw errorOf(error);
+    });
+    if ('error' in reply) throw new InvalidMessageError(reply.error);
+    return reply;
+  }
+
   return {
-    async prepare(content) {
-      const reply = await pool.run(content).catch((error: unknown) => {
-        throw errorOf(error);
-      });
-      if ('error' in reply) throw new InvalidMessageError(reply.error);
-      return toPrepared(reply);
-    },
+    prepare: async (content) =>
+      toPrepared((await run(content)) as Extract<ThreadReply, { remainder: unknown }>),
+    prepareWhole: async (content) => (await run(content)) as PreparedWhole,
     close: () => pool.close(),
   };
 }

@@ -6,8 +6,12 @@ import {
   type SharedSignatureInput,
   type TokenContent,
 } from './message.ts';
+import { type PreparedWhole, prepareWhole, type WholeContent } from './whole.ts';
 
-/** What the thread returns for one content. */
+/** An email, or a letter. */
+export type PrepareJob = EmailContent | WholeContent;
+
+/** What the thread returns for one content: for a letter, what it prepared. */
 export type ThreadReply =
   | {
       smtpUtf8: boolean;
@@ -16,10 +20,12 @@ export type ThreadReply =
       signed: SharedSignatureInput;
       tracked: TokenContent | null;
     }
+  | PreparedWhole
   | { error: string };
 
-function prepared(content: EmailContent): ThreadReply {
+function prepared(content: PrepareJob): ThreadReply {
   try {
+    if ('letter' in content) return prepareWhole(content);
     const { smtpUtf8, opening, remainder, signed, tracked } = prepareContent(content);
     return { smtpUtf8, opening, remainder: new Uint8Array(remainder), signed: signed(), tracked };
   } catch (error) {
@@ -27,7 +33,7 @@ function prepared(content: EmailContent): ThreadReply {
   }
 }
 
-parentPort?.on('message', (content: EmailContent) => {
+parentPort?.on('message', (content: PrepareJob) => {
   const reply = prepared(content);
   parentPort?.postMessage(reply, 'remainder' in reply ? [reply.remainder.buffer as ArrayBuffer] : []);
 });

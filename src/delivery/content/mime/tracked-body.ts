@@ -140,8 +140,13 @@ export interface CanonicalBody {
 /**
  * Canonicalizes a body with placeholders. The text before each token is canonicalized separately, because no white
  * space ends at a token.
+ * @param canonicalEnd canonicalizes what follows the last token; by default as the end of the body
  */
-export function canonicalizeTracked(body: Buffer, places: TokenPlaces): CanonicalBody {
+export function canonicalizeTracked(
+  body: Buffer,
+  places: TokenPlaces,
+  canonicalEnd: (rest: Buffer) => string = relaxedBody,
+): CanonicalBody {
   let canonical = '';
   let done = 0;
   const moved = (at: number): number => {
@@ -154,7 +159,7 @@ export function canonicalizeTracked(body: Buffer, places: TokenPlaces): Canonica
     places.encoding === 'base64'
       ? { ...places, at: moved(at) }
       : { ...places, runs: places.runs.map((value, n) => (n % 4 === 2 ? moved(at + value) : value)), at: 0 };
-  canonical += relaxedBody(body.subarray(done));
+  canonical += canonicalEnd(body.subarray(done));
   return { body: Buffer.from(canonical, 'latin1'), places: canonicalPlaces };
 }
 

@@ -48,7 +48,7 @@ export function createNamedChannels({
   optOut,
 }: NamedChannelDeps): NamedChannels {
   const threads = createPreparePool();
-  const sharedThreads = { prepare: threads.prepare, close: () => Promise.resolve() };
+  const sharedThreads = { ...threads, close: () => Promise.resolve() };
   return {
     open(row) {
       const named = openProvider(row, keyring);
