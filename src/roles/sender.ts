@@ -46,6 +46,7 @@ import { createPulse, type Pulse } from '../platform/processes/pulse.ts';
 import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
+import { createHomeStore } from '../platform/storage/local-disk.ts';
 import { senderFigures } from './figures.ts';
 import { openRoleKeyring } from './keyring.ts';
 import { openLetters } from './letter-folder.ts';
@@ -148,6 +149,7 @@ function openChannels(given: ChannelDeps): Channels {
     contents: openContents(given, engine),
     domains: createSendingDomains(database.pool, keyring),
     signersFor: createSignersFor(config, signers, signsMessages(config)),
+    letterFiles: createHomeStore(config.CARILLON_HOME),
   };
   return {
     optOuts,

@@ -44,7 +44,7 @@ export interface ComposeDeps {
 
 export function sendingDomainOf(
   { domainId }: BatchMessage,
-  { domains }: ComposeDeps,
+  { domains }: Pick<ComposeDeps, 'domains'>,
 ): SendingDomain | Promise<SendingDomain> | null {
   if (domainId === null) return null;
   if (!domains) throw new SendingDomainError('this channel has no sending domains');
@@ -130,17 +130,18 @@ export function addressEmail(
   return built instanceof Promise ? built.then(outgoing) : outgoing(built);
 }
 
-interface ComposedParts extends Pick<OutgoingEmail, 'content' | 'built' | 'reference'> {
+interface ComposedParts<Built> extends Pick<OutgoingEmail, 'content' | 'reference'> {
+  built: Built;
   to: EmailAddress;
   sending: SendingDomain | null;
 }
 
 /** The composed email in the form that providers receive. */
-export function outgoingEmail(
+export function outgoingEmail<Built>(
   message: BatchMessage,
-  { content, built, reference, to, sending }: ComposedParts,
+  { content, built, reference, to, sending }: ComposedParts<Built>,
   deps: Pick<ComposeDeps, 'returnPathKey' | 'mailDomain'>,
-): OutgoingEmail {
+): Omit<OutgoingEmail, 'built'> & { built: Built } {
   const { messageId, attempt, accountId, brandId, campaign } = message;
   const { from, subject } = content;
   return {
@@ -164,7 +165,7 @@ export function outgoingEmail(
 }
 
 /** The content with its tracked HTML. It is built only for providers that do not take a complete message. */
-class TrackedContent implements EmailContent {
+export class TrackedContent implements EmailContent {
   readonly subject: string;
   readonly text: string | null;
   readonly from: EmailAddress;

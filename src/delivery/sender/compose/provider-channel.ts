@@ -7,6 +7,7 @@ import { type PreparePool, PrepareTimeoutError } from '../../content/mime/prepar
 import type { HandOverResult } from '../../wire/adapters/port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 import { ThreadUnavailableError } from '../../../platform/processes/thread-pool.ts';
+import { FileUnreadableError } from './letter-files.ts';
 import { ContentUnavailableError } from './version-groups.ts';
 import type { BatchMessage } from '../../ledger/intend/batch.ts';
 
@@ -84,6 +85,7 @@ function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
     error instanceof ThreadUnavailableError ||
     error instanceof SendingDomainError ||
     error instanceof ContentUnavailableError ||
+    error instanceof FileUnreadableError ||
     (isTimeout && attempt < MAX_TIMEOUT_ATTEMPTS);
   return { kind: 'not_composed', final: !temporary, response: error.message };
 }

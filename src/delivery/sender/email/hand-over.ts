@@ -5,7 +5,7 @@ import { createPreparePool, type PreparePool } from '../../content/mime/prepare-
 import { createStop, type Stop } from '../../../platform/processes/stop.ts';
 import {
   type EmailProvider,
-  type OutgoingEmail,
+  type OutgoingMail,
   type HandOverResult,
   untried,
 } from '../../wire/adapters/port.ts';
@@ -19,13 +19,14 @@ import {
   type ProviderChannel,
 } from '../compose/provider-channel.ts';
 import { type ComposeDeps, composeEmail, createContentCache } from '../compose/compose-email.ts';
+import { createWholeComposer, type WholeComposeDeps } from '../compose/compose-whole.ts';
 import { createRenderedComposer } from './compose-rendered.ts';
 import { handOverOnce } from './look-up.ts';
 
-export interface EmailChannelSettings extends Pick<
-  ComposeDeps,
-  'mailDomain' | 'signersFor' | 'domains' | 'links'
-> {
+export interface EmailChannelSettings
+  extends
+    Pick<ComposeDeps, 'mailDomain' | 'signersFor' | 'domains' | 'links'>,
+    Pick<WholeComposeDeps, 'letterFiles'> {
   /** Signs return paths. */
   returnPathKey: Buffer;
   /** Signs the references that providers keep. */
@@ -52,7 +53,7 @@ function composeDeps(settings: EmailChannelSettings, threads: PreparePool): Comp
   };
 }
 
-type Composed = OutgoingEmail | Error;
+type Composed = OutgoingMail | Error;
 
 /** Composes messages. A message that cannot become an email yields an error in its place. */
 type ComposeBatch = (batch: readonly BatchMessage[]) => Promise<Composed[]>;
@@ -72,26 +73,34 @@ async function composeStored(batch: readonly BatchMessage[], deps: ComposeDeps):
 
 const noContents: ComposeBatch = (batch) => Promise.resolve(batch.map(() => new Error(NO_CONTENT)));
 
+/** What messages are composed from; `letter` comes first, because a letter may also have a content version. */
+type Source = 'letter' | 'version' | 'content';
+
+function sourceOf(message: BatchMessage): Source {
+  if (message.letter) return 'letter';
+  return isRendered(message) ? 'version' : 'content';
+}
+
 function createComposer(settings: EmailChannelSettings, threads: PreparePool): ComposeBatch {
   const deps = composeDeps(settings, threads);
   const { contents } = settings;
-  const composeRendered = contents
-    ? createRenderedComposer({ ...deps, prepareHeavy: threads.prepare }, contents)
-    : noContents;
+  const composers: Record<Source, ComposeBatch> = {
+    letter: createWholeComposer({ ...deps, prepareHeavy: threads.prepareWhole }),
+    version: contents
+      ? createRenderedComposer({ ...deps, prepareHeavy: threads.prepare }, contents)
+      : noContents,
+    content: (batch) => composeStored(batch, deps),
+  };
   return async (batch) => {
-    const [rendered = [], stored = []] = [true, false].map((wanted) =>
-      batch.filter((message) => isRendered(message) === wanted),
-    );
-    if (rendered.length === 0) return composeStored(batch, deps);
-    if (stored.length === 0) return composeRendered(batch);
-    const [ofRendered, ofStored] = await Promise.all([
-      composeRendered(rendered),
-      composeStored(stored, deps),
-    ]);
-    const composed = new Map([
-      ...rendered.map((message, n) => [message, ofRendered[n]] as const),
-      ...stored.map((message, n) => [message, ofStored[n]] as const),
-    ]);
+    const groups = Map.groupBy(batch, sourceOf);
+    const [source, ...others] = groups.keys();
+    if (source !== undefined && others.length === 0) return composers[source](batch);
+    const composed = new Map<BatchMessage, Composed | undefined>();
+    const composeGroup = async ([from, messages]: [Source, BatchMessage[]]) => {
+      const emails = await composers[from](messages);
+      for (const [n, message] of messages.entries()) composed.set(message, emails[n]);
+    };
+    await Promise.all(Array.from(groups, composeGroup));
     return batch.map((message) => composed.get(message) ?? new Error('the message was not composed'));
   };
 }

@@ -3,7 +3,7 @@ import type { Stop } from '../../../platform/processes/stop.ts';
 import {
   type EmailProvider,
   type HandOverResult,
-  type OutgoingEmail,
+  type OutgoingMail,
   untried,
 } from '../../wire/adapters/port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
@@ -13,10 +13,10 @@ const PARALLEL = 4;
 
 async function lookUp(
   provider: EmailProvider,
-  emails: readonly OutgoingEmail[],
+  emails: readonly OutgoingMail[],
   stop: Pick<Stop, 'requested'>,
-): Promise<Map<OutgoingEmail, HandOverOutcome>> {
-  const found = new Map<OutgoingEmail, HandOverOutcome>();
+): Promise<Map<OutgoingMail, HandOverOutcome>> {
+  const found = new Map<OutgoingMail, HandOverOutcome>();
   const left = [...emails];
   const work = async (): Promise<void> => {
     for (let email = left.shift(); email && !stop.requested; email = left.shift()) {
@@ -34,7 +34,7 @@ async function lookUp(
  */
 export async function handOverOnce(
   provider: EmailProvider,
-  emails: readonly OutgoingEmail[],
+  emails: readonly OutgoingMail[],
   uncertain: ReadonlySet<number>,
   stop: Pick<Stop, 'requested'>,
 ): Promise<HandOverResult[]> {

@@ -162,7 +162,7 @@ describe('a letter with', () => {
     expect(split(await buildLetter(letter({ to: [], cc: recipients.cc }))).head).not.toContain('To:');
   });
 
-  it('an address that is not ASCII needs SMTPUTF8, whoever the copy is for', async () => {
+  it('an address that is not ASCII needs SMTPUTF8 in every copy', async () => {
     const built = await buildLetter(letter({ cc: [address('jörg@example.com')], files: [pdf] }));
     expect(built.smtpUtf8).toBe(true);
     expect(wireFaults(built)).toEqual([]);
