@@ -118,8 +118,8 @@ async function composeCopy(
 export function createWholeComposer(
   deps: WholeComposeDeps,
 ): (batch: readonly BatchMessage[]) => Promise<(OutgoingLetter | Error)[]> {
-  const files = createLetterFiles(deps.letterFiles ?? null);
   return (batch) => {
+    const files = createLetterFiles(deps.letterFiles ?? null);
     const shared = new Map<string, Promise<SharedLetter>>();
     const compose = async (message: LetterMessage): Promise<OutgoingLetter> => {
       const tracking = message.html === null ? null : (deps.links?.plan(message) ?? null);

@@ -121,7 +121,7 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'carillon-letters-'));
   store = createHomeStore(home);
   key = await generateDkimKey({ domain: 'mail.test', selector: 'test', algorithm: 'rsa' });
-  invoice = await stored('Größe.pdf', 300_000);
+  invoice = await stored('Größe.pdf', 1_600_000);
   photo = await stored('photo.png', 1_000, { n: 2, contentType: 'image/png', contentId: 'photo' });
   const provider: EmailProvider = {
     name: 'keeping',
@@ -189,7 +189,9 @@ describe('the copies of a letter', () => {
       ...tracking,
       key: createTrackingTokens(createKeyring('a secret of the tests that is long enough')).keyId,
     };
-    await channel.handOver(addresses.map((to, n) => copy(LETTER_ID + n, to, {}, { tracking: tracked })));
+    await channel.handOver(
+      addresses.map((to, n) => copy(LETTER_ID + n, to, { files: [photo] }, { tracking: tracked })),
+    );
     const mails = await Promise.all(given.map(bytesOf));
     const texts = mails.map((mail) => mail.toString('latin1'));
     expect(new Set(texts).size).toBe(3);
@@ -210,7 +212,7 @@ describe('the copies of a letter', () => {
     for (const [html, sent] of contents) expect(html).toBe(sent);
   });
 
-  it('show nobody whose address was erased', async () => {
+  it('do not show a recipient whose address was erased', async () => {
     const recipients: LetterPart['recipients'] = [{ kind: 'cc', address: 'jo@example.org' }];
     await channel.handOver([copy(71, 'jo@example.org', { recipients })]);
     const { head } = {
@@ -275,21 +277,31 @@ describe('a letter whose file cannot be read', () => {
     return outcomes[0];
   };
 
-  it.each([
-    [{ storageKey: null }, true, 'has been removed'],
-    [{ storageKey: newBlobKey('attachments', 1) }, false, 'cannot be read: it is missing in the storage'],
-    [{ size: 299_000 }, false, 'cannot be read: it has 410528 bytes in the storage instead of 409160'],
-    [{ storageKey: 'a key that is none' }, false, 'cannot be read: the storage failed'],
-  ])('%j is not composed; final: %s', async (changes, final, words) => {
-    expect(await failed(changes)).toEqual({
-      kind: 'not_composed',
-      final,
-      response: `file 1 of the message ${words}`,
-    });
+  const missing = `attachments/1/${'0'.repeat(32)}`;
+  it.each<[string, Partial<LetterFile>]>([
+    ['cannot be read: it is missing in the storage', { storageKey: missing }],
+    ['cannot be read: the storage failed', { storageKey: 'not a key' }],
+    ['cannot be read: it has 2189478 bytes in the storage instead of 2175790', { size: 1_590_000 }],
+  ])('is tried again later if it %s', async (words, changes) => {
+    const response = `file 1 of the message ${words}`;
+    expect(await failed(changes)).toEqual({ kind: 'not_composed', final: false, response });
+  });
+
+  it('fails if the file has been removed', async () => {
+    const response = 'file 1 of the message has been removed';
+    expect(await failed({ storageKey: null })).toEqual({ kind: 'not_composed', final: true, response });
+  });
+
+  it('is sent as it was when it was composed if the file is small', async () => {
+    const file = await stored('small', 20_000);
+    await channel.handOver([copy(70, 'ada@example.com', { files: [file] })]);
+    await store.remove(file.storageKey as string);
+    const { attachments } = await PostalMime.parse(await bytesOf(given[0] as OutgoingLetter));
+    expect(attachments.map(({ filename }) => filename)).toEqual(['small']);
   });
 
   it('has no complete message if the file goes while it is sent', async () => {
-    const file = await stored('short-lived', 200_000);
+    const file = await stored('short-lived', 1_600_000);
     await channel.handOver([copy(70, 'ada@example.com', { files: [file] })]);
     await store.remove(file.storageKey as string);
     await expect(bytesOf(given[0] as OutgoingLetter)).rejects.toThrow('file 1 of the message cannot be read');
