@@ -47,7 +47,7 @@ const contentOf = (links: number): VersionContent => ({
 const tracking = { opens: true, clicks: true, host: 'https://links.bench.test', key: tokens.keyId };
 const createdAt = new Date();
 
-function messageOf(n: number): BatchMessage {
+export function messageOf(n: number): BatchMessage {
   return {
     messageId: 2 ** 33 + n,
     attempt: 1,

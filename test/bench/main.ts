@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { benchCallbacks } from './callbacks.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchCompose } from './compose.ts';
+import { benchLetters } from './letters.ts';
 import { benchConsole } from './console.ts';
 import { benchCost } from './cost.ts';
 import { benchContacts } from './contacts.ts';
@@ -83,6 +84,14 @@ program
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
   .option('--dkim', 'sign with RSA and Ed25519; measure also without, and the bare signatures', false)
   .action(printing('compose', benchCompose));
+
+program
+  .command('letters')
+  .description('processor time to compose an email with a file, sign it and read it as a provider does')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 5)
+  .option('--messages <n>', 'messages of each measurement', Number, 2_000)
+  .option('--file-kb <n>', 'size of the file in KB', Number, 100)
+  .action(printing('letters', benchLetters));
 
 program
   .command('webhooks')
