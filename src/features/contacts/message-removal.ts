@@ -4,6 +4,7 @@
  */
 import { lockCampaignForChange } from '../../delivery/ledger/ownership/campaign-lock.ts';
 import { cancelMessages, skipRecipients } from '../../delivery/ledger/cancel/cancel.ts';
+import { clearLettersOf } from '../../delivery/ledger/upkeep/clear-letters.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 const REASON = 'the contact was deleted';
@@ -118,7 +119,18 @@ async function forgetFetchesOf(trx: Queryable, ids: readonly number[]): Promise<
 }
 
 async function clear(trx: Queryable, ids: readonly number[]): Promise<void> {
-  if (ids.length > 0) await trx.query(CLEAR, [ids, Math.min(...ids), Math.max(...ids)]);
+  if (ids.length === 0) return;
+  await trx.query(CLEAR, [ids, Math.min(...ids), Math.max(...ids)]);
+  await clearLettersOf(trx, ids);
+}
+
+/** Removes an address from the headers of letters that went to others. */
+async function forgetNamed(trx: Queryable, { brandId, key, until }: Recipient): Promise<void> {
+  await trx.query(
+    `delete from letter_addresses a using letters l
+     where a.brand_id = $1 and a.address_key = $2 and l.id = a.letter_id and l.created_at <= $3`,
+    [brandId, key, until],
+  );
 }
 
 export interface ClearedPage {
@@ -178,6 +190,19 @@ async function keepHashes(trx: Queryable, messages: readonly Found[]): Promise<v
  * @param removalId under which cleared messages are recorded for {@link clearAgain}
  */
 export async function clearMessages(
+  trx: Queryable,
+  removalId: number,
+  recipient: Recipient,
+  after: number,
+  limit: number,
+): Promise<ClearedPage> {
+  const cleared = await clearPage(trx, removalId, recipient, after, limit);
+  // Last, because other removals lock a letter before its addresses.
+  if (after === 0) await forgetNamed(trx, recipient);
+  return cleared;
+}
+
+async function clearPage(
   trx: Queryable,
   removalId: number,
   recipient: Recipient,

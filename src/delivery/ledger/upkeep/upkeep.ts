@@ -7,6 +7,7 @@ import {
 } from '../../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../../platform/housekeeping/upkeep.ts';
 import { recountSpan } from '../blocks/tallies.ts';
+import { lettersToClear } from './clear-letters.ts';
 import { firstMessageId, messageRanges, messageTables } from './message-ranges.ts';
 import { recoverDeadSender } from './dead-process.ts';
 
@@ -69,7 +70,15 @@ const campaignCounts: HousekeepingTask = {
 
 export const deliveryUpkeep: Upkeep = {
   partitions: messageTables,
-  tasks: [operatorMails, campaignCounts, messageRanges, oldBlocks, allowanceBuckets, unknownCharges],
+  tasks: [
+    operatorMails,
+    campaignCounts,
+    messageRanges,
+    oldBlocks,
+    allowanceBuckets,
+    unknownCharges,
+    lettersToClear,
+  ],
   processWork: [
     {
       ownedSql: (id) =>
