@@ -9,6 +9,7 @@ import {
 } from '../delivery/wire/inbound/listener.ts';
 import { keepOperatorMail } from '../delivery/wire/inbound/operator-mails.ts';
 import { mailKeys } from '../delivery/wire/inbound/recipients.ts';
+import { factsOfCopies } from '../delivery/wire/inbound/letter-complaints.ts';
 import { createReportRecording } from '../delivery/wire/inbound/record-reports.ts';
 import { systemSender } from '../delivery/terms/sender-identity.ts';
 import { createRecipientFence } from '../delivery/ledger/consent/recipient-fence.ts';
@@ -82,6 +83,7 @@ function startListener(
     mailDomain: config.MAIL_DOMAIN,
     keys: mailKeys(keyring),
     record: createReportRecording({ pool, waker, events, fence: createRecipientFence(pool) }),
+    factsOfCopies: (facts) => factsOfCopies(pool, facts),
     keep: (mail) => keepOperatorMail(pool, mail),
     inboxes: createMailAcceptance({
       pool,

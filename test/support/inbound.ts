@@ -7,6 +7,7 @@ import {
   startMailListener,
 } from '../../src/delivery/wire/inbound/listener.ts';
 import type { Inboxes } from '../../src/delivery/wire/inbound/inboxes.ts';
+import { factsOfCopies } from '../../src/delivery/wire/inbound/letter-complaints.ts';
 import { keepOperatorMail } from '../../src/delivery/wire/inbound/operator-mails.ts';
 import type { MailKeys } from '../../src/delivery/wire/inbound/recipients.ts';
 import { createReportRecording } from '../../src/delivery/wire/inbound/record-reports.ts';
@@ -48,6 +49,7 @@ export async function startTestListener(
       events: testEvents,
       fence: createRecipientFence(database.pool),
     }),
+    factsOfCopies: (facts) => factsOfCopies(database.pool, facts),
     keep: (mail) => keepOperatorMail(database.pool, mail),
     inboxes: noInboxes,
     tls: null,

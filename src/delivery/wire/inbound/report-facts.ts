@@ -2,6 +2,7 @@ import { parseMessageReference, type ReferencedMessage } from '../../terms/addre
 import { parseReturnPath } from '../../terms/addresses/return-path.ts';
 import { diagnosticOf, reportedBounce } from '../../terms/bounces.ts';
 import type { DeliveryFact } from '../../ledger/facts/delivery-fact.ts';
+import type { ReferencedFact } from './letter-complaints.ts';
 import type { InboundRecipient, MailKeys } from './recipients.ts';
 import type { MailReport } from './report.ts';
 
@@ -62,7 +63,7 @@ export function reportFacts(
   recipients: readonly InboundRecipient[],
   keys: MailKeys,
   now: Date,
-): DeliveryFact[] {
+): ReferencedFact[] {
   if (report.kind === 'none') return [];
   const outcome = outcomeOf(report);
   // If a mail was sent to both, the return path decides.
@@ -80,6 +81,8 @@ export function reportFacts(
     providerMessageId: null,
     failure: null,
     ...outcome,
-    ...(outcome.type === 'complained' && !atReturnPath ? { complainant: null } : {}),
+    ...(outcome.type === 'complained' && !atReturnPath
+      ? { complainant: null, namedRecipient: outcome.complainant ?? null }
+      : {}),
   }));
 }

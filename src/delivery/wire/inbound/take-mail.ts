@@ -4,6 +4,8 @@ import type { ArrivingMail } from './arriving-mail.ts';
 import type { Inboxes, InboxTarget } from './inboxes.ts';
 import type { NewOperatorMail } from './operator-mails.ts';
 import type { InboundRecipient, MailKeys } from './recipients.ts';
+import type { DeliveryFact } from '../../ledger/facts/delivery-fact.ts';
+import type { ReferencedFact } from './letter-complaints.ts';
 import type { RecordReport } from './record-reports.ts';
 import { reportFacts } from './report-facts.ts';
 import { isAutomaticReply, isFromMailServer, type MailReport, readReport } from './report.ts';
@@ -11,6 +13,8 @@ import { isAutomaticReply, isFromMailServer, type MailReport, readReport } from 
 export interface TakeMailDeps {
   keys: MailKeys;
   record: RecordReport;
+  /** Finds the messages of facts about letters; see {@link factsOfCopies}. */
+  factsOfCopies: (facts: readonly ReferencedFact[]) => Promise<DeliveryFact[]>;
   /** Stores a mail for the operator. */
   keep: (mail: NewOperatorMail) => Promise<void>;
   inboxes: Inboxes;
@@ -114,11 +118,17 @@ async function store(received: Received, options: TakeMailDeps): Promise<InboxTa
 /**
  * Keeps a mail for the operator: one to a mailbox, and one to a return path that is for no inbox and would disappear.
  * Automatic replies are not kept, because each mailing brings many.
+ * @param isUnclear whether the mail does not say which recipient of a letter complains
  */
-async function keepForOperator(received: Received, targets: readonly InboxTarget[], { keep }: TakeMailDeps) {
+async function keepForOperator(
+  received: Received,
+  targets: readonly InboxTarget[],
+  isUnclear: boolean,
+  { keep }: TakeMailDeps,
+) {
   const { mail, report, recipients, network, envelopeFrom } = received;
   const mailbox = recipients.find((one) => one.kind === 'mailbox')?.name;
-  if (mailbox && isForPeople(report)) await keep({ mailbox, network, head: mail.head });
+  if (mailbox && (isUnclear || isForPeople(report))) await keep({ mailbox, network, head: mail.head });
   const answers = new Set(targets.map(({ answersMessageId }) => answersMessageId));
   const homeless = unreadAt(received).find(({ message }) => !answers.has(message.messageId));
   if (!homeless || isAutomaticReply(report, { head: mail.head, envelopeFrom })) return;
@@ -132,9 +142,10 @@ async function record(
 ): Promise<void> {
   const { report, recipients } = received;
   const { keys, log } = options;
-  const facts = reportFacts(report, recipients, keys, new Date());
+  const reported = reportFacts(report, recipients, keys, new Date());
+  const facts = await options.factsOfCopies(reported);
   const recorded = await options.record(facts);
-  await keepForOperator(received, targets, options);
+  await keepForOperator(received, targets, facts.length < reported.length, options);
   log.info(
     {
       report: report.kind,

@@ -25,6 +25,7 @@ export interface Answer {
 interface FoundMessage extends AnsweredMessage {
   account_id: number;
   brand_id: number;
+  letter_id: number | null;
 }
 
 /** Maximum number of ids of a mail that are looked up, the nearest first. */
@@ -53,13 +54,42 @@ function genuineIds(mail: ArrivingMail, keys: readonly Buffer[]): number[] {
 async function findMessages(trx: Queryable, ids: readonly number[]): Promise<Map<number, FoundMessage>> {
   if (ids.length === 0) return new Map();
   const { rows } = await trx.query<FoundMessage>({
-    name: 'find_answered_messages',
+    name: 'find_answered_messages_2',
     // The bounds let PostgreSQL leave out partitions before it opens them.
-    text: `select id, account_id, brand_id, to_key, idempotency_key, tags from messages
+    text: `select id, account_id, brand_id, letter_id, to_key, idempotency_key, tags from messages
       where id = any($1) and id between $2 and $3 and channel = 'email'`,
     values: [ids, Math.min(...ids), Math.max(...ids)],
   });
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+const copiesSql = `
+  select w.mail_id, c.*
+  from json_to_recordset($1) as w (mail_id bigint, letter_id bigint, sender_key text)
+  cross join lateral (select message_ids from letters l where l.id = w.letter_id offset 0) l
+  cross join lateral (
+    select m.id, m.to_key, m.idempotency_key, m.tags from messages m
+    where m.id = any(l.message_ids) and m.to_key = w.sender_key limit 1) c`;
+
+/**
+ * Finds the copies of letters that went to the senders of mails: all copies have the Message-ID of the first one.
+ * @param named the messages that the mails name, by the ids of the mails
+ * @returns the copies by the ids of the mails
+ */
+async function findCopies(
+  trx: Queryable,
+  mails: readonly ArrivingMail[],
+  named: ReadonlyMap<number, FoundMessage>,
+): Promise<Map<number, AnsweredMessage>> {
+  const input = mails.flatMap(({ id, sender_key, message_id: atReturnPath }) => {
+    const { id: messageId, letter_id = null } = named.get(id) ?? {};
+    // Each copy has its own return path.
+    const isUnsure = letter_id !== null && messageId !== atReturnPath && sender_key !== null;
+    return isUnsure ? [{ mail_id: id, letter_id, sender_key }] : [];
+  });
+  if (input.length === 0) return new Map();
+  const { rows } = await trx.query<AnsweredMessage & { mail_id: number }>(copiesSql, [JSON.stringify(input)]);
+  return new Map(rows.map(({ mail_id: mailId, ...copy }) => [mailId, copy]));
 }
 
 const sentSql = `
@@ -117,12 +147,17 @@ export async function findAnswers(
   const ids = new Map(mails.map((mail) => [mail.id, genuineIds(mail, keys)]));
   const messages = await findMessages(trx, [...new Set([...ids.values()].flat())]);
   const answers = new Map<number, Answer>();
+  const named = new Map<number, FoundMessage>();
   for (const mail of mails) {
     const own = (ids.get(mail.id) ?? []).flatMap((id) => messages.get(id) ?? []);
     const nearest = own.find(
       ({ account_id, brand_id }) => account_id === mail.account_id && brand_id === mail.brand_id,
     );
-    if (nearest) answers.set(mail.id, { message: toAnswered(nearest), genuine: true });
+    if (nearest) named.set(mail.id, nearest);
+  }
+  const copies = await findCopies(trx, mails, named);
+  for (const [id, message] of named) {
+    answers.set(id, { message: copies.get(id) ?? toAnswered(message), genuine: true });
   }
   const others = mails.filter(({ id }) => !answers.has(id));
   for (const [id, message] of await findByProviderId(trx, others))

@@ -5,6 +5,7 @@ import type { Config } from '../../../config.ts';
 import { createRecipientFence } from '../../../delivery/ledger/consent/recipient-fence.ts';
 import { createArrivalRates } from '../../../delivery/wire/inbound/arrival-rates.ts';
 import { MAX_MAIL_BYTES } from '../../../delivery/wire/inbound/inboxes.ts';
+import { factsOfCopies } from '../../../delivery/wire/inbound/letter-complaints.ts';
 import { keepOperatorMail } from '../../../delivery/wire/inbound/operator-mails.ts';
 import { mailKeys } from '../../../delivery/wire/inbound/recipients.ts';
 import { createReportRecording } from '../../../delivery/wire/inbound/record-reports.ts';
@@ -45,6 +46,7 @@ function createService(deps: InboundRouteDeps): Deliveries {
     mailDomain: config.MAIL_DOMAIN,
     keys: mailKeys(keyring),
     record: createReportRecording({ pool: recordingPool, waker, events, fence: createRecipientFence(pool) }),
+    factsOfCopies: (facts) => factsOfCopies(recordingPool, facts),
     keep: (mail) => keepOperatorMail(recordingPool, mail),
     inboxes: createMailAcceptance({
       pool: recordingPool,
