@@ -657,6 +657,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/messages/{id}/attachments/{n}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["downloadMessageAttachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/messages/{id}": {
         parameters: {
             query?: never;
@@ -2976,6 +2992,80 @@ export interface components {
                 [key: string]: string[];
             };
         };
+        AcceptedMessage: {
+            id: number;
+            letter_id?: number;
+            account_id: number;
+            brand_id: number;
+            /** @enum {string} */
+            channel: "email" | "sms";
+            /** @enum {string} */
+            status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+            to: string | null;
+            from: string | null;
+            reply_to: string | null;
+            subject: string | null;
+            template_id: number | null;
+            contact_id: number | null;
+            campaign_id: number | null;
+            flow_id: number | null;
+            tags: {
+                [key: string]: string;
+            };
+            headers: {
+                [key: string]: string;
+            };
+            tracking: {
+                opens: boolean | null;
+                clicks: boolean | null;
+            };
+            idempotency_key: string | null;
+            provider: string | null;
+            provider_message_id: string | null;
+            segments: number | null;
+            test: boolean;
+            answers_mail: boolean;
+            failure: {
+                code: string;
+                message: string;
+            } | null;
+            bounce: {
+                /** @enum {string} */
+                type: "hard" | "soft";
+                subtype: string;
+                diagnostic: string;
+            } | null;
+            hold: {
+                /** @enum {string} */
+                reason: "account_paused" | "domain_unverified" | "warm_up" | "pacing" | "allowance" | "spend_cap" | "wallet" | "provider_unavailable" | "provider_cannot_take";
+                /** Format: date-time */
+                until: string | null;
+            } | null;
+            /** Format: date-time */
+            queued_at: string | null;
+            /** Format: date-time */
+            sent_at: string | null;
+            /** Format: date-time */
+            delivered_at: string | null;
+            /** Format: date-time */
+            opened_at: string | null;
+            /** Format: date-time */
+            clicked_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            attachments?: components["schemas"]["MessageAttachment"][];
+            recipients?: {
+                message_id: number;
+                /** @enum {string} */
+                kind: "to" | "cc" | "bcc";
+                address: string | null;
+                /** @enum {string} */
+                status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+            }[];
+            warnings?: components["schemas"]["CheckProblem"][];
+        };
         Account: {
             id: number;
             name: string | null;
@@ -3851,6 +3941,7 @@ export interface components {
         };
         EmailMessage: {
             id?: unknown;
+            letter_id?: unknown;
             account_id?: unknown;
             brand_id?: unknown;
             status?: unknown;
@@ -3873,14 +3964,18 @@ export interface components {
             clicked_at?: unknown;
             created_at?: unknown;
             updated_at?: unknown;
+            recipients?: unknown;
             text?: unknown;
             events?: unknown;
+            warnings?: unknown;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             channel: "email";
-            to: string;
+            to: string | string[];
+            cc?: string[];
+            bcc?: string[];
             subject?: string;
             html?: string;
             body?: string;
@@ -3890,7 +3985,9 @@ export interface components {
             };
             from?: string;
             from_email?: string;
-            reply_to?: string;
+            reply_to?: string | string[];
+            in_reply_to?: string;
+            references?: string[];
             headers?: {
                 [key: string]: string;
             };
@@ -3901,6 +3998,7 @@ export interface components {
                 opens?: boolean;
                 clicks?: boolean;
             };
+            attachments?: components["schemas"]["NewAttachment"][];
         };
         EmailStep: {
             /**
@@ -4648,6 +4746,7 @@ export interface components {
         };
         Message: {
             id: number;
+            letter_id?: number;
             account_id: number;
             brand_id: number;
             /** @enum {string} */
@@ -4709,8 +4808,19 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        MessageAttachment: {
+            n: number;
+            filename: string;
+            content_type: string;
+            size: number;
+            sha256: string;
+            content_id: string | null;
+            /** @enum {string} */
+            disposition: "attachment" | "inline";
+        };
         MessageDetail: {
             id: number;
+            letter_id?: number;
             account_id: number;
             brand_id: number;
             /** @enum {string} */
@@ -4771,6 +4881,15 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            attachments?: components["schemas"]["MessageAttachment"][];
+            recipients?: {
+                message_id: number;
+                /** @enum {string} */
+                kind: "to" | "cc" | "bcc";
+                address: string | null;
+                /** @enum {string} */
+                status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+            }[];
             html: string | null;
             text: string | null;
             events: {
@@ -4783,6 +4902,15 @@ export interface components {
                     [key: string]: unknown;
                 };
             }[];
+        };
+        NewAttachment: {
+            filename?: string;
+            content?: string;
+            attachment_id?: number;
+            content_type?: string;
+            content_id?: string;
+            /** @enum {string} */
+            disposition?: "attachment" | "inline";
         };
         NewInvitation: {
             id: number;
@@ -5058,6 +5186,7 @@ export interface components {
         };
         SmsMessage: {
             id?: unknown;
+            letter_id?: unknown;
             account_id?: unknown;
             brand_id?: unknown;
             status?: unknown;
@@ -5080,8 +5209,10 @@ export interface components {
             clicked_at?: unknown;
             created_at?: unknown;
             updated_at?: unknown;
+            recipients?: unknown;
             text?: unknown;
             events?: unknown;
+            warnings?: unknown;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -8443,7 +8574,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Message"];
+                    "application/json": components["schemas"]["AcceptedMessage"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -8489,7 +8620,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Message"];
+                    "application/json": components["schemas"]["AcceptedMessage"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -8500,6 +8631,45 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["BrandRequiredOrInsufficientFundsOrReservedHeaderOrReservedTagOrSandboxLimitReachedOrSenderNotVerifiedOrSpendCapReachedOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadMessageAttachment: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+                n: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Content-Disposition"?: string;
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["BrandRequiredOrValidationError"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -67,7 +67,6 @@ const shownAttachment = z.strictObject(fields).meta({
   id: 'NewAttachment',
   description: 'A file of a message: its `filename` and `content`, or the `attachment_id` of an upload.',
   if: { required: ['attachment_id'] },
-  then: { properties: { content: false } },
   else: { required: ['filename', 'content'] },
 });
 

@@ -4,7 +4,6 @@
  * allowed, and the grammar of addresses.
  */
 import { z } from 'zod';
-import { ADDRESS_PATTERN } from '../../delivery/terms/addresses/email.ts';
 
 // Patterns have anchors, and the rules between fields are conditions, because some client generators cannot read the
 // other ways to say the same.
@@ -23,7 +22,12 @@ export const emailOnlyFields = [
   'html',
   'from',
   'from_email',
+  'cc',
+  'bcc',
   'reply_to',
+  'in_reply_to',
+  'references',
+  'attachments',
   'headers',
   'tags',
   'tracking',
@@ -31,30 +35,28 @@ export const emailOnlyFields = [
 
 const variablesNeedTemplate = { dependentRequired: { variables: ['template_id'] } };
 
-type Shape = Record<'to' | 'body' | 'template_id' | 'variables', z.ZodType> & z.ZodRawShape;
+type Shape = Record<'body' | 'template_id' | 'variables', z.ZodType> & z.ZodRawShape;
 
 /** Schema of an email or an SMS in the OpenAPI description. @param shape the fields that the request parser knows */
 export function describeMessage(shape: Shape): z.ZodType {
-  const { to, body, template_id, variables } = shape;
-  const email = z
-    .strictObject({ ...shape, channel: z.literal('email'), to: to.meta({ pattern: ADDRESS_PATTERN }) })
-    .meta({
-      id: 'EmailMessage',
-      description: 'Needs a `subject` and a content, `html` or `body`, unless a template has them.',
-      ...variablesNeedTemplate,
-      if: { required: ['template_id'] },
-      else: {
-        required: ['subject'],
-        anyOf: [
-          { required: ['html'], properties: { html: NOT_BLANK } },
-          { required: ['body'], properties: { body: NOT_BLANK } },
-        ],
-      },
-    });
+  const { body, template_id, variables } = shape;
+  const email = z.strictObject({ ...shape, channel: z.literal('email') }).meta({
+    id: 'EmailMessage',
+    description: 'Needs a `subject` and a content, `html` or `body`, unless a template has them.',
+    ...variablesNeedTemplate,
+    if: { required: ['template_id'] },
+    else: {
+      required: ['subject'],
+      anyOf: [
+        { required: ['html'], properties: { html: NOT_BLANK } },
+        { required: ['body'], properties: { body: NOT_BLANK } },
+      ],
+    },
+  });
   const sms = z
     .strictObject({
       channel: z.literal('sms'),
-      to: to.meta(E164),
+      to: z.string().meta({ ...E164, description: 'The recipient: a phone number in E.164.' }),
       body: body.meta({ ...NOT_BLANK, maxLength: MAX_SMS_LENGTH, description: 'The text.' }),
       template_id,
       variables,

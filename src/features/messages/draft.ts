@@ -13,6 +13,9 @@ import {
   reservedHeaderErrors,
   reservedTagErrors,
 } from './headers-and-tags.ts';
+import type { ReadAttachments } from '../attachments/service.ts';
+import { type EmailParts, type LetterDraft, letterOf } from './letter.ts';
+import { recipientsOf, textsIn, threadHeaders } from './recipient-fields.ts';
 import { senderOfTemplate, type TemplateMessage } from '../templates/service.ts';
 import type { SendMessageBody } from './schema.ts';
 
@@ -111,32 +114,52 @@ function templateSender(
   return null;
 }
 
-function emailDraft(
+function emailParts(
   problems: Problems,
   tenant: Tenant,
   body: SendMessageBody,
   senders: BrandSenders,
   template: TemplateMessage | null,
-): MessageDraft {
-  const to = address(problems, 'to', body.to);
+): EmailParts {
+  const { recipients, errors } = recipientsOf(body);
+  problems.add(errors);
   const { address: from, identity } = sender(problems, body, senders);
-  address(problems, 'reply_to', body.reply_to);
+  const replyTo = textsIn('reply_to', body.reply_to).map(({ path, text }) => {
+    address(problems, path, text);
+    return text.trim();
+  });
   checkHeadersAndTags(problems, body);
-  return {
+  const { in_reply_to: answered, references } = body;
+  const answers = answered !== undefined || references !== undefined;
+  const headers = answers ? { ...body.headers, ...threadHeaders(body) } : body.headers;
+  const shared = {
     ...base(tenant, body, template),
-    to_address: body.to.trim(),
-    to_key: to?.key ?? '',
     from_address: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
     default_from: senders.defaultAddress,
     ...(identity === 'sandbox' ? {} : { domain_id: identity.domainId, provider_id: identity.providerId }),
     ...templateSender(problems, body, senders, template),
-    reply_to: body.reply_to?.trim() ?? template?.replyTo,
+    reply_to: replyTo[0] ?? template?.replyTo,
     ...contentOf(problems, body, template),
-    headers: body.headers,
-    ...(isAnswer(body.headers) ? { answers_mail: true as const } : {}),
+    headers,
+    ...(isAnswer(headers) ? { answers_mail: true as const } : {}),
     tags: body.tags,
     tracking: body.tracking,
   };
+  return { shared, recipients, replyTo: replyTo.length > 1 ? replyTo : null };
+}
+
+/** What a request sends. */
+export interface Drafted {
+  /** The only message, or the lead of the letter, with the letter's content. */
+  message: MessageDraft;
+  /** Null: an ordinary message. */
+  letter: LetterDraft | null;
+}
+
+function emailDraft(parts: EmailParts, files: readonly { size: number }[]): Drafted {
+  const { address = '', key = '' } = parts.recipients[0] ?? {};
+  const message = { ...parts.shared, to_address: address, to_key: key };
+  return { message, letter: letterOf(parts, files) };
 }
 
 function smsDraft(
@@ -146,7 +169,7 @@ function smsDraft(
   sender: SmsSender | null,
   template: TemplateMessage | null,
 ): MessageDraft {
-  const phone = parsePhone(body.to);
+  const phone = parsePhone(String(body.to));
   if ('error' in phone) problems.add({ to: [phone.error] });
   const text = body.body ?? template?.text ?? '';
   const field = body.body === undefined ? 'template_id' : 'body';
@@ -182,27 +205,34 @@ function base(
   };
 }
 
+export interface DraftSources {
+  /** Of an email: those of the tenant's brand; else null. */
+  senders: BrandSenders | null;
+  /** Of an SMS: the brand's sender; null: the provider's default. */
+  smsSender: SmsSender | null;
+  /** The rendered template of the request, or why it cannot be used; null: the request names none. */
+  template: TemplateMessage | AppError | null;
+  /** The files of an email, and what is wrong with them. */
+  attachments: Pick<ReadAttachments, 'files' | 'problems'>;
+}
+
 /**
- * Checks a request against every rule of interface section 4.3 and returns its message.
- * @param senders of an email: those of the tenant's brand
- * @param smsSender of an SMS: the brand's sender; null: the provider's default
- * @param template the rendered template of the request, or why it cannot be used; null: the request names none
+ * Checks a request against every rule of interface section 4.3 and returns what it sends.
  * @throws AppError that names every invalid field: validation_error, or sender_not_verified, reserved_header or
  *   reserved_tag if there is no ordinary error
  */
 export function draftMessage(
   tenant: Tenant,
   body: SendMessageBody,
-  senders: BrandSenders | null,
-  smsSender: SmsSender | null,
-  template: TemplateMessage | AppError | null = null,
-): MessageDraft {
+  { senders, smsSender, template, attachments }: DraftSources,
+): Drafted {
   const problems = new Problems();
+  problems.add(attachments.problems);
   const rendered = template instanceof AppError ? null : template;
   if (template instanceof AppError) problems.add(template.validationErrors, template.code);
-  const draft = senders
-    ? emailDraft(problems, tenant, body, senders, rendered)
-    : smsDraft(problems, tenant, body, smsSender, rendered);
+  const drafted = senders
+    ? emailDraft(emailParts(problems, tenant, body, senders, rendered), attachments.files)
+    : { message: smsDraft(problems, tenant, body, smsSender, rendered), letter: null };
   problems.throwIfAny();
-  return draft;
+  return drafted;
 }

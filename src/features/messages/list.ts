@@ -8,7 +8,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { skipNewerDays } from './deep-page.ts';
 import { MESSAGES_ENDPOINT } from './message-key.ts';
 import { findIdSpan, type IdSpan } from './id-span.ts';
-import { messageColumns, sendingSql, subjectSql, VERSION_JOIN } from './model.ts';
+import { MESSAGE_JOINS, messageColumns, sendingSql, subjectSql } from './model.ts';
 import type { MessageRow } from './presenter.ts';
 
 /**
@@ -128,7 +128,7 @@ async function findPage(client: Queryable, conditions: Conditions, page: Page): 
   const { rows } = await client.query<MessageRow>(
     `select ${messageColumns}, ${sendingSql} as sending, ${answersMailSql('m')} as answers_mail
      from (select m.* from ${source} order by m.id desc limit ${page.limit} offset ${page.offset}) m
-     left join message_contents c on c.message_id = m.id ${VERSION_JOIN} order by m.id desc`,
+     ${MESSAGE_JOINS} order by m.id desc`,
     values,
   );
   return rows;

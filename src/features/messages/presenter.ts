@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import type { HoldReason } from '../../delivery/ledger/limits/authority.ts';
+import type { RecipientKind } from '../../delivery/terms/letter.ts';
 import { openStatuses } from '../../delivery/terms/message.ts';
 import type { NewMessage, WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
 import type { Interaction } from '../tracking/service.ts';
-import type { messageDetail, messageResource } from './schema.ts';
+import type { acceptedMessage, messageDetail, messageResource } from './schema.ts';
 
 export type MessageResource = z.input<typeof messageResource>;
+export type AcceptedMessage = z.input<typeof acceptedMessage>;
 export type MessageDetail = z.input<typeof messageDetail>;
 
 type Column = Exclude<
@@ -16,6 +18,10 @@ type Column = Exclude<
 /** A row of `messages`, with the headers of its content. A message that was just written lacks the nullable columns. */
 export interface MessageRow extends Pick<NewMessage, Column> {
   to_address: string | null;
+  letter_id?: number | null;
+  recipient_kind?: RecipientKind | null;
+  /** Of a letter with several addresses for replies; `reply_to` is the first. */
+  several_reply_to?: string[] | null;
   /** Whether an open intent covers the message. */
   sending?: boolean;
   template_id?: number | null;
@@ -52,7 +58,7 @@ export interface MessageEventRow {
 const iso = (date: Date | null | undefined) => date?.toISOString() ?? null;
 
 /** `sending` is only shown, never stored. */
-function shownStatus(row: MessageRow): MessageResource['status'] {
+export function shownStatus(row: Pick<MessageRow, 'sending' | 'status'>): MessageResource['status'] {
   return row.sending && openStatuses.includes(row.status) ? 'sending' : row.status;
 }
 
@@ -76,17 +82,23 @@ function presentTracking(tracking: MessageRow['tracking']): MessageResource['tra
   return { opens: tracking?.opens ?? null, clicks: tracking?.clicks ?? null };
 }
 
+const presentLetterId = ({ letter_id: id }: MessageRow) => (typeof id === 'number' ? { letter_id: id } : {});
+
+const presentReplyTo = ({ several_reply_to: several, reply_to: one }: MessageRow): string | null =>
+  several?.join(', ') ?? one ?? null;
+
 export function presentMessage(row: MessageRow): MessageResource {
   const createdAt = row.created_at.toISOString();
   return {
     id: row.id,
+    ...presentLetterId(row),
     account_id: row.account_id,
     brand_id: row.brand_id,
     channel: row.channel,
     status: shownStatus(row),
     to: row.to_address,
     from: row.from_address ?? null,
-    reply_to: row.reply_to ?? null,
+    reply_to: presentReplyTo(row),
     subject: row.subject ?? row.version_subject ?? null,
     ...presentOrigin(row),
     tags: row.tags ?? {},

@@ -1,5 +1,7 @@
 import { invalid } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import type { ReadFile } from '../attachments/service.ts';
+import type { LetterFileRow } from './letter-model.ts';
 import type { StoredMessage } from './rendered.ts';
 import type { SendMessageBody } from './schema.ts';
 
@@ -35,9 +37,22 @@ export function bodyOf(tenant: Tenant, row: StoredMessage): SendMessageBody {
     subject: row.subject ?? undefined,
     html: row.html ?? undefined,
     from: row.from_address ?? undefined,
-    reply_to: row.reply_to ?? undefined,
+    reply_to: row.several_reply_to ?? row.reply_to ?? undefined,
     headers: row.headers ?? undefined,
     tags: row.tags ?? undefined,
     tracking: trackingOf(row),
   };
 }
+
+/** The files of a letter, for another one. Their bytes are stored already. */
+export const filesOf = (rows: readonly LetterFileRow[]): ReadFile[] =>
+  rows.map((row, index) => ({
+    filename: row.filename,
+    contentType: row.content_type,
+    contentId: row.content_id,
+    disposition: row.disposition,
+    size: row.size,
+    sha256: row.sha256,
+    folded: null,
+    field: `attachments.${index}`,
+  }));

@@ -3,17 +3,25 @@ import type { Config } from '../../config.ts';
 import type { ContentEngine } from '../../delivery/content/templates/content.ts';
 import { limitSettings, refusalCodes } from '../../delivery/ledger/limits/authority.ts';
 import { createSenderIdentities } from '../../delivery/terms/sender-identity.ts';
+import { defaultEmailProvider } from '../../delivery/wire/providers/settings-url.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
+  type AssistantArguments,
+  defineRoute,
+  type RouteDefinition,
+  type RouteInput,
+} from '../../platform/http/route.ts';
+import {
+  acceptedMessage,
   answersMail,
   listMessagesQuery,
   messageDetail,
+  MAX_BODY_BYTES,
   messageParams,
   messageReadOnlyFields,
   messageTwins,
@@ -21,6 +29,9 @@ import {
   sendMessageBody,
 } from './schema.ts';
 import { brandValues, createBrandOf, createMessageContents } from '../templates/service.ts';
+import { createAttachments, type FileDecoder } from '../attachments/service.ts';
+import { createFileRoute } from './file-routes.ts';
+import type { Reader } from './letter-presenter.ts';
 import { createRenderedContents } from './rendered.ts';
 import { createMessageService, type MessageService } from './service.ts';
 
@@ -30,6 +41,7 @@ export interface MessageRouteDeps {
   waker: Waker;
   keyring: Keyring;
   contents: ContentEngine;
+  fileDecoder: FileDecoder;
 }
 
 const tag = 'Messages';
@@ -41,7 +53,8 @@ const listDescription =
 
 const sendErrors: ErrorCode[] = ['sender_not_verified', 'reserved_header', 'reserved_tag', ...refusalCodes];
 
-function messageService({ config, database, waker, keyring, contents }: MessageRouteDeps): MessageService {
+function messageService(deps: MessageRouteDeps): MessageService {
+  const { config, database, waker, keyring, contents } = deps;
   const { pool } = database;
   const publicUrl = config.PUBLIC_URL ?? null;
   const brandOf = createBrandOf(pool, keyring, publicUrl);
@@ -55,6 +68,8 @@ function messageService({ config, database, waker, keyring, contents }: MessageR
       publicUrl,
       keyId: keyring.subkey('tracking').id,
     },
+    attachments: createAttachments(deps),
+    emailProvider: defaultEmailProvider(config),
     renderTemplate: createMessageContents({ pool, contents, brandOf, keyring, publicUrl }),
     renderedContent: createRenderedContents({
       pool,
@@ -68,27 +83,41 @@ const FOR_TEST_KEYS = {
   only: 'messages of test keys and test runs; those of test runs have no recipient and content',
 };
 
+const readerOf = ({ ctx }: Pick<RouteInput, 'ctx'>): Reader => ({
+  isAssistant: (ctx.state.principal?.grant ?? null) !== null,
+});
+
+/** Whether a call has more than one recipient, about which the user decides. */
+const hasSeveralRecipients = ({ to, cc, bcc }: AssistantArguments): boolean =>
+  [to, cc, bcc].flat().filter((address) => address !== undefined).length > 1;
+
 function sendRoute(messages: MessageService): RouteDefinition {
   return defineRoute({
     method: 'POST',
     path: '/v1/my/messages',
     operationId: 'sendMessage',
     tag,
-    summary: 'Send one email or SMS',
+    summary: 'Send an email or SMS',
     description:
-      'Accepts one message for sending. The message is stored before the response. `GET /messages/{id}` and ' +
-      'webhooks report its outcome.',
+      'Accepts one message for sending, or one letter to several recipients. It is stored before the response: all copies ' +
+      'of a letter, or none. `GET /messages/{id}` and webhooks report the outcome of each message.',
     auth: 'brand',
     testKeys: 'allowed',
     idempotency: 'own',
-    assistants: { sends: 'always', asks: 'never' },
+    assistants: { sends: 'always', asks: hasSeveralRecipients, without: ['attachments'] },
     body: sendMessageBody,
+    maxBodyBytes: MAX_BODY_BYTES,
     readOnlyFields: messageReadOnlyFields,
     twins: messageTwins,
-    responses: { 201: { description: 'Accepted for sending.', schema: messageResource } },
+    responses: { 201: { description: 'Accepted for sending.', schema: acceptedMessage } },
     errors: sendErrors,
-    async handler({ tenant, body, idempotencyKey }) {
-      const { status, message, replayed } = await messages.send(tenant, body, idempotencyKey);
+    async handler({ tenant, body, idempotencyKey, ctx }) {
+      const { status, message, replayed } = await messages.send(
+        tenant,
+        readerOf({ ctx }),
+        body,
+        idempotencyKey,
+      );
       return { status, body: message, replayed };
     },
   });
@@ -102,29 +131,35 @@ function resendRoute(messages: MessageService): RouteDefinition {
     tag,
     summary: 'Send a transactional message once more',
     description:
-      'Accepts a new message with the recipient, sender and content of an earlier one, after the same checks as ' +
+      'Accepts a new message with the recipient, sender, content and files of an earlier one, after the same checks as ' +
       '`POST /messages`, with which it shares its idempotency keys. Messages of campaigns and flows cannot be resent, nor ' +
-      'can messages whose recipient or content was removed: 422.',
+      'can messages whose recipient or content was removed: 422. Of a letter to several recipients, only this copy is resent.',
     auth: 'brand',
     testKeys: { only: 'messages of test keys' },
     idempotency: 'own',
     assistants: { sends: 'always', asks: 'never', mail: answersMail },
     params: messageParams,
-    responses: { 201: { description: 'The new message, accepted for sending.', schema: messageResource } },
+    responses: { 201: { description: 'The new message, accepted for sending.', schema: acceptedMessage } },
     errors: sendErrors,
-    async handler({ tenant, params, idempotencyKey }) {
-      const { status, message, replayed } = await messages.resend(tenant, params.id, idempotencyKey);
+    async handler({ tenant, params, idempotencyKey, ctx }) {
+      const { status, message, replayed } = await messages.resend(
+        tenant,
+        readerOf({ ctx }),
+        params.id,
+        idempotencyKey,
+      );
       return { status, body: message, replayed };
     },
   });
 }
 
-/** POST /messages, GET /messages, GET /messages/:id, POST /messages/:id/resend. */
+/** POST /messages, GET /messages, GET /messages/:id and its files, POST /messages/:id/resend. */
 export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
   const messages = messageService(deps);
   return [
     sendRoute(messages),
     resendRoute(messages),
+    createFileRoute(messages),
     defineRoute({
       method: 'GET',
       path: '/v1/my/messages',
@@ -140,7 +175,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       responses: { 200: { description: 'A page of messages.', schema: z.array(messageResource) } },
       async handler(input) {
         const page = pageOf(input.query);
-        const found = await messages.list(input.tenant, input.query, page);
+        const found = await messages.list(input.tenant, readerOf(input), input.query, page);
         return paginate(input, page, found.messages, found.counted);
       },
     }),
@@ -158,8 +193,8 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       assistants: { mail: answersMail },
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },
-      async handler({ tenant, params }) {
-        return { status: 200, body: await messages.get(tenant, params.id) };
+      async handler({ tenant, params, ctx }) {
+        return { status: 200, body: await messages.get(tenant, readerOf({ ctx }), params.id) };
       },
     }),
   ];

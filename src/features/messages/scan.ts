@@ -3,7 +3,7 @@ import { type IdScan, scanned, type ScannedIds } from '../../platform/db/id-scan
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { findByKey, conditionsOf, type MessageFilters } from './list.ts';
 import { findIdSpan } from './id-span.ts';
-import { messageColumns, sendingSql, VERSION_JOIN } from './model.ts';
+import { MESSAGE_JOINS, messageColumns, sendingSql } from './model.ts';
 import type { MessageRow } from './presenter.ts';
 
 type Scope = Pick<Tenant, 'accountId' | 'brandId'>;
@@ -47,7 +47,7 @@ export async function findMessages(
 ): Promise<MessageRow[]> {
   const { rows } = await db.query<MessageRow>(
     `select ${messageColumns}, ${sendingSql} as sending
-     from messages m left join message_contents c on c.message_id = m.id ${VERSION_JOIN}
+     from messages m ${MESSAGE_JOINS}
      where m.brand_id = $1 and m.id = any($2) order by m.id`,
     [brandId, ids],
   );

@@ -1,19 +1,23 @@
 import { z } from 'zod';
-import { ADDRESS_PATTERN, parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
-import { parsePhone } from '../../delivery/terms/addresses/phone.ts';
+import { ADDRESS_PATTERN } from '../../delivery/terms/addresses/email.ts';
 import { holdReasons } from '../../delivery/ledger/limits/authority.ts';
+import { recipientKinds } from '../../delivery/terms/letter.ts';
 import { channels, messageStatuses } from '../../delivery/terms/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/content/mime/reserved-headers.ts';
-import { hasLiquid, noLiquid } from '../../delivery/terms/texts/no-liquid.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../platform/input/one-line.ts';
 import type { Twins } from '../../platform/input/read-only.ts';
 import { byStrangers } from '../../platform/openapi/strangers-texts.ts';
 import { describeAs } from '../../platform/openapi/describe-as.ts';
-import { templateValues } from '../templates/schema.ts';
-import { describeMessage, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
+import { attachmentsSchema, messageAttachmentSchema } from '../attachments/schema.ts';
+import { checkedProblems, templateValues } from '../templates/schema.ts';
+import { betweenFields } from './body-rules.ts';
+import { describeMessage, SUBJECT_PATTERN } from './channel-rules.ts';
+import { recipientFields, replyFields } from './recipient-fields.ts';
 
+/** Maximum size of a request with files: 5 MB of them in base64, and the other fields. */
+export const MAX_BODY_BYTES = 12 * 1024 * 1024;
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 const MAX_HEADERS = 50;
 const MAX_TAGS = 20;
@@ -30,65 +34,6 @@ function atMost(max: number, entries: string) {
   );
 }
 
-type Body = Record<string, unknown>;
-type Report = (field: string, message: string) => void;
-
-function isBlank(text: unknown): boolean {
-  return typeof text === 'string' && text.trim() === '';
-}
-
-function smsRules(body: Body, report: Report): void {
-  for (const name of emailOnlyFields) if (body[name] !== undefined) report(name, 'is for email only');
-  if (body.body === undefined && body.template_id === undefined) {
-    report('body', 'is required for sms, unless template_id is given');
-  }
-  if (isBlank(body.body)) report('body', 'must not be empty');
-}
-
-function emailRules(body: Body, report: Report): void {
-  const given = (name: string) => body[name] !== undefined;
-  for (const name of ['from', 'from_email', 'reply_to']) {
-    if (hasLiquid(body[name])) report(name, noLiquid('addresses and their names'));
-  }
-  if (isBlank(body.subject)) report('subject', 'must not be empty');
-  else if (!given('subject') && !given('template_id')) report('subject', 'is required for email');
-  if (given('template_id')) return;
-  if (!given('html') && !given('body')) report('html', 'is required unless body or template_id is given');
-  const contents = ['html', 'body'].filter(given);
-  if (contents.every((name) => isBlank(body[name]))) {
-    for (const name of contents) report(name, 'must not be empty');
-  }
-}
-
-/**
- * Checks the addresses of fields without an error so far. `draftMessage` checks them again, but does not run if the
- * body has errors: without this check, a client would learn of bad addresses only after fixing everything else.
- */
-function addressRules(body: Body, wrong: ReadonlySet<unknown>, report: Report): void {
-  const isSms = body.channel === 'sms';
-  if (!isSms && body.channel !== 'email') return;
-  for (const name of isSms ? ['to'] : ['to', 'from', 'from_email', 'reply_to']) {
-    const address = body[name];
-    if (typeof address !== 'string' || wrong.has(name)) continue;
-    const parsed = isSms ? parsePhone(address) : parseEmailAddress(address);
-    if ('error' in parsed) report(name, parsed.error);
-  }
-}
-
-/** Rules between fields. They run even if a field has an error, so that all errors are reported at once. */
-const betweenFields = z.superRefine<unknown>((value, ctx) => {
-  if (typeof value !== 'object' || value === null) return;
-  const body = value as Body;
-  const report: Report = (field, message) => ctx.addIssue({ code: 'custom', path: [field], message });
-  if (body.channel === 'sms') smsRules(body, report);
-  if (body.channel === 'email') emailRules(body, report);
-  if (body.variables !== undefined && body.template_id === undefined)
-    report('variables', 'needs a template_id');
-  const { issues } = ctx;
-  if (issues.length > 0) addressRules(body, new Set(issues.map(({ path }) => path?.[0])), report);
-});
-betweenFields._zod.def.when = () => true;
-
 const headersDescription = `Extra headers of the email, at most ${MAX_HEADERS}. ${RESERVED_HEADERS_DESCRIPTION}`;
 /** Printable ASCII except the colon, as in `headers-and-tags.ts`. */
 const HEADER_NAME_PATTERN = '^[!-9;-~]{1,76}$';
@@ -99,9 +44,7 @@ const tagsDescription =
 const fields = z
   .strictObject({
     channel: z.enum(channels),
-    to: z.string().min(1).max(1_000).meta({
-      description: 'One recipient: an email address, with or without a name, or a phone number in E.164.',
-    }),
+    ...recipientFields,
     subject: oneLine(998).optional().meta({ pattern: SUBJECT_PATTERN }),
     html: content.optional(),
     body: content
@@ -130,11 +73,7 @@ const fields = z
       .max(1_000)
       .optional()
       .meta({ pattern: ADDRESS_PATTERN, description: 'The same as `from`.' }),
-    reply_to: z.string().min(1).max(1_000).optional().meta({
-      pattern: ADDRESS_PATTERN,
-      description:
-        'One address. Email only. The default is the `email_reply_to` of the account, if it is set.',
-    }),
+    ...replyFields,
     headers: z
       .record(z.string().max(998), z.string().max(10_000))
       .check(atMost(MAX_HEADERS, 'headers'))
@@ -156,6 +95,7 @@ const fields = z
         description: tagsDescription,
       }),
     tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
+    attachments: attachmentsSchema.optional(),
   })
   .check(betweenFields);
 
@@ -206,6 +146,10 @@ export const listMessagesQuery = z.strictObject({
 export type ListMessagesQuery = z.output<typeof listMessagesQuery>;
 
 export const messageParams = z.strictObject({ id: idParam });
+export const messageFileParams = z.strictObject({
+  id: idParam,
+  n: idParam.meta({ description: 'Its place in the message, from 1.' }),
+});
 
 const time = z.iso.datetime().nullable();
 const strings = z.record(z.string(), z.string());
@@ -214,13 +158,17 @@ const strings = z.record(z.string(), z.string());
 export const messageResource = z
   .object({
     id: z.int(),
+    letter_id: z.int().optional().meta({
+      description:
+        'Of an email with files or with several recipients: the message that its copies are named after.',
+    }),
     account_id: z.int(),
     brand_id: z.int(),
     channel: z.enum(channels),
     status: z.enum([...messageStatuses, 'sending']),
     to: z.string().nullable(),
     from: z.string().nullable(),
-    reply_to: z.string().nullable(),
+    reply_to: z.string().nullable().meta({ description: 'Several addresses are separated by commas.' }),
     subject: z.string().nullable().meta({
       description:
         'In a list, the subject of a message of a campaign or flow is the one written in the template, before it is filled in.',
@@ -263,9 +211,40 @@ export const messageResource = z
 export const answersMail = (item: unknown): boolean =>
   (item as { answers_mail?: unknown } | null)?.answers_mail === true;
 
+const letterFields = {
+  attachments: z.array(messageAttachmentSchema).optional().meta({ description: 'Absent without files.' }),
+  recipients: z
+    .array(
+      z.object({
+        message_id: z.int(),
+        kind: z.enum(recipientKinds),
+        address: z.string().nullable().meta({ description: 'Null: the contact was removed.' }),
+        status: z.enum([...messageStatuses, 'sending']),
+      }),
+    )
+    .optional()
+    .meta({
+      description:
+        'The copies of the letter, each of them a message. Absent if there is only one. Assistants do not see those of `bcc`.',
+    }),
+};
+
+/** What POST /messages returns. */
+export const acceptedMessage = messageResource
+  .extend({
+    ...letterFields,
+    warnings: checkedProblems.optional().meta({
+      description:
+        'What is noticeable about an email with files or several recipients: `unknown_cid`, `unused_content_id` or ' +
+        '`suppressed`. Absent if there is nothing.',
+    }),
+  })
+  .meta({ id: 'AcceptedMessage' });
+
 /** A message with its content and the events of each attempt. */
 export const messageDetail = messageResource
   .extend({
+    ...letterFields,
     html: z.string().nullable(),
     text: z.string().nullable(),
     events: z.array(
@@ -293,7 +272,7 @@ export const messageDetail = messageResource
   })
   .meta({ id: 'MessageDetail' });
 
-export const messageReadOnlyFields = Object.keys(messageDetail.shape).filter(
+export const messageReadOnlyFields = Object.keys({ ...messageDetail.shape, ...acceptedMessage.shape }).filter(
   (name) => !(name in fields.shape),
 );
 

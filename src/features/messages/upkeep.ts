@@ -128,6 +128,10 @@ const testContents = batchTask(
      returning message_id
    ), removed as (
      delete from message_contents where message_id = any (array(select message_id from old))
+   ), letters as (
+     delete from letters where id = any (array(select message_id from old))
+   ), files as (
+     delete from message_attachments where message_id = any (array(select message_id from old))
    )
    select message_id from old`,
   (_deps, asOf) => daysBefore(asOf, TEST_CONTENT_DAYS),

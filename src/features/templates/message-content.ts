@@ -22,6 +22,8 @@ export interface TemplateRequest {
   toKey: string | null;
   /** The recipient as in the request. */
   to: string;
+  /** Whether others get the same content, so that it must not have links that act for the recipient. */
+  shared: boolean;
 }
 
 /** The part of a message that its template determines. */
@@ -82,11 +84,13 @@ async function pin(deps: TemplateDeps, scope: BrandScope, templateId: number): P
   throw invalid({ [FIELD]: reasons.map((reason) => `names a template whose ${reason}`) });
 }
 
+/** Whether the content has links by which its recipient unsubscribes. */
+const actsForContact = ({ html, text, subject }: VersionContent): boolean =>
+  [subject, html, text].some((part) => part !== null && /unsubscribe_url|preferences_url/.test(part));
+
 /** Whether the content uses data of its recipient. */
-function readsContact({ paths, html, text, subject }: VersionContent): boolean {
-  if (paths.length > 0) return true;
-  return [subject, html, text].some((part) => part !== null && /unsubscribe_url|preferences_url/.test(part));
-}
+const readsContact = (version: VersionContent): boolean =>
+  version.paths.length > 0 || actsForContact(version);
 
 /**
  * Creates the function that renders templates for POST /messages. Compiled versions are cached until their template or
@@ -114,11 +118,16 @@ export function createMessageContents(deps: MessageContentDeps): RenderForMessag
     return promise;
   }
 
-  return async (scope, { templateId, channel, variables, toKey, to }) => {
+  return async (scope, { templateId, channel, variables, toKey, to, shared }) => {
     const found = await presentName(deps, scope, templateId);
     if (!found) throw invalid({ [FIELD]: ['is not the id of a template of this brand'] });
     if (found.channel !== channel) throw invalid({ [FIELD]: [otherChannel(found.channel, channel)] });
     const { version, brand } = await present(scope, templateId, found.name);
+    if (shared && actsForContact(version)) {
+      throw invalid({
+        [FIELD]: ['names a template with links to unsubscribe, which must not go to several recipients'],
+      });
+    }
     const keys = channel === 'email' ? { emailKey: toKey, phone: null } : { emailKey: null, phone: toKey };
     const contact = readsContact(version) ? await findContactValues(deps.pool, scope.brandId, keys) : null;
     const values = {

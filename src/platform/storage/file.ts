@@ -55,6 +55,13 @@ export function isDisplayed(contentType: string): boolean {
 }
 
 const BINARY = 'application/octet-stream';
+/** Types that a browser could run if it displayed the file in spite of everything. */
+const CAN_RUN = /html|xml|svg|script|xsl/i;
+
+/** The type under which a file of others is downloaded. */
+export const downloadType = (contentType: string): string =>
+  CAN_RUN.test(contentType) ? BINARY : contentType;
+
 const CONTROL = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**

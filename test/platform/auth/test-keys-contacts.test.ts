@@ -134,6 +134,7 @@ function requests(): Record<string, Request[]> {
       ['GET', '/v1/my/messages?subject=A'],
     ],
     getMessage: [['GET', `/v1/my/messages/${message}`]],
+    downloadMessageAttachment: [['GET', `/v1/my/messages/${message}/attachments/1`]],
     listTemplates: [['GET', '/v1/my/templates']],
     getTemplate: [['GET', `/v1/my/templates/${template}`]],
     createTemplate: [['POST', '/v1/my/templates', content]],

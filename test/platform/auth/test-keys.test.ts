@@ -74,6 +74,7 @@ describe('every route that keys may use', () => {
         'createFlow',
         'createSegment',
         'createTemplate',
+        'downloadMessageAttachment',
         'enterFlow',
       ],
       ...['getAccount', 'getBrand', 'getCampaign', 'getDeliveryStatus', 'getDomain', 'getFlow', 'getMessage'],

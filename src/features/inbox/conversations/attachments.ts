@@ -3,13 +3,10 @@ import { AppError, notFound } from '../../../errors.ts';
 import type { BrandScope } from '../../../platform/db/model.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
-import { contentDisposition } from '../../../platform/storage/file.ts';
+import { contentDisposition, downloadType } from '../../../platform/storage/file.ts';
 import { type ByteRange, parseByteRange } from './byte-range.ts';
 import { type AttachmentRow, findAttachment, findMessageOf } from './message-model.ts';
 import { hasRaw } from './presenter.ts';
-
-/** Types that a browser could run if it displayed the file in spite of everything. */
-const CAN_RUN = /html|xml|svg|script|xsl/i;
 
 interface AttachmentIds {
   conversationId: number;
@@ -75,7 +72,7 @@ export async function openAttachment(
   if (!blob) throw notFound('attachment');
   return {
     content: blob.stream,
-    contentType: CAN_RUN.test(row.content_type) ? 'application/octet-stream' : row.content_type,
+    contentType: downloadType(row.content_type),
     disposition: contentDisposition('attachment', row.filename),
     etag: etagOf(row),
     size: row.size,

@@ -20,6 +20,7 @@ from client import (
     DesignInput,
     DesignSectionInput,
     EmailMessage,
+    EmailMessageTo,
     EmailStep,
     ExitStep,
     Filter,
@@ -49,7 +50,7 @@ messages, campaigns, flows = MessagesApi(api), CampaignsApi(api), FlowsApi(api)
 
 email = EmailMessage(
     channel="email",
-    to="Ada <ada@example.com>",
+    to=EmailMessageTo("Ada <ada@example.com>"),
     subject="Your receipt",
     html="<p>Thank you</p>",
     tags={"order": "1042"},

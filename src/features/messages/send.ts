@@ -1,0 +1,317 @@
+/** Sends messages and letters: checks a request, and accepts what it asks for. */
+import type pg from 'pg';
+import type { NewAttachment } from '../../delivery/ledger/accept/new-letter.ts';
+import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
+import { requireTestCapacity } from '../../delivery/ledger/accept/test-messages.ts';
+import { FileGoneError } from '../../delivery/ledger/accept/write-set.ts';
+import { FUNDS_CHANNEL } from '../../delivery/ledger/limits/admission.ts';
+import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { backlogName } from '../../delivery/terms/backlog.ts';
+import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
+import { messageClasses } from '../../delivery/terms/message.ts';
+import type { SenderIdentities } from '../../delivery/terms/sender-identity.ts';
+import { createSmsSenders } from '../../delivery/terms/sms-senders.ts';
+import { AppError, notFound } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { refuseTestKey } from '../../platform/auth/test-keys.ts';
+import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import type { Attachments, ReadAttachments, ReadFile } from '../attachments/service.ts';
+import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
+import { createAcceptMemory, createAcceptor, type QueuedMessage } from './accept.ts';
+import { createSetAcceptor, type SetOutcome, type SetRow } from './accept-set.ts';
+import { type Drafted, draftMessage } from './draft.ts';
+import { createHeldMessages, type HeldBound } from './held-bound.ts';
+import { findLetterFiles } from './letter-model.ts';
+import { type LetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
+import type { LetterDraft } from './letter.ts';
+import { MESSAGES_ENDPOINT, TEST_KEYS } from './message-key.ts';
+import { findMessage, isOfTestKey } from './model.ts';
+import { type AcceptedMessage, presentMessage, presentNewMessage } from './presenter.ts';
+import { recipientsOf } from './recipient-fields.ts';
+import type { StoredMessage } from './rendered.ts';
+import { bodyOf, filesOf } from './resend.ts';
+import type { SendMessageBody } from './schema.ts';
+
+export interface SendDeps {
+  pool: pg.Pool;
+  waker: Waker;
+  identities: SenderIdentities;
+  limits: LimitSettings;
+  heldBound: HeldBound;
+  tracking: TrackingDefaults;
+  renderTemplate: RenderForMessage;
+  attachments: Attachments;
+  /** The kind of the provider of EMAIL_PROVIDER_URL. */
+  emailProvider: string;
+  letters: LetterReader;
+}
+
+export interface SendResult {
+  status: number;
+  message: AcceptedMessage;
+  replayed: boolean;
+}
+
+export interface Sending {
+  /**
+   * Accepts one message, or one letter to several recipients, for sending. It is committed when this resolves.
+   * @throws AppError validation_error, sender_not_verified, reserved_header, reserved_tag,
+   *   sandbox_limit_reached, spend_cap_reached, insufficient_funds, idempotency_conflict, unavailable, test_key
+   */
+  send(
+    tenant: Tenant,
+    reader: Reader,
+    body: SendMessageBody,
+    idempotencyKey: string | null,
+  ): Promise<SendResult>;
+  /**
+   * Accepts a copy of a transactional message: with its recipient, content, files and sender, through all present
+   * checks.
+   * @throws AppError as `send` does; not_found; test_key; validation_error if it cannot be resent
+   */
+  resend(tenant: Tenant, reader: Reader, id: number, idempotencyKey: string | null): Promise<SendResult>;
+}
+
+/** Names the backlogs of messages that wait to be sent. */
+function backlogsOf(messages: readonly QueuedMessage[]): string[] {
+  const names = messages
+    .filter(({ draft }) => !draft.test)
+    .map(({ draft: { channel, account_id: accountId }, providerId, queue = channel }) =>
+      backlogName({ channel, queue, class: messageClasses.transactional, accountId, providerId }),
+    );
+  return [...new Set(names)];
+}
+
+/**
+ * Renders the template of a request, for its first recipient.
+ * @returns an error that the client can fix, so that it is reported with the others
+ */
+async function contentOf(
+  { renderTemplate }: SendDeps,
+  tenant: Tenant,
+  templateId: number,
+  body: SendMessageBody,
+): Promise<TemplateMessage | AppError> {
+  const { channel, variables = {} } = body;
+  const to = (Array.isArray(body.to) ? body.to[0] : body.to) ?? '';
+  const shared = channel === 'email' && recipientsOf(body).recipients.length > 1;
+  const toKey = recipientKey(channel, to);
+  try {
+    return await renderTemplate(tenant, { templateId, channel, variables, to, toKey, shared });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'validation_error') return error;
+    throw error;
+  }
+}
+
+const NO_FILES: ReadAttachments = { fingerprint: [], files: [], problems: {} };
+
+/** Creates the function that checks a request against the brand's present senders and templates. */
+function createDrafts(
+  deps: SendDeps,
+): (tenant: Tenant, body: SendMessageBody, read: ReadAttachments) => Promise<Drafted> {
+  const smsSenderOf = createSmsSenders(deps.pool);
+  return async (tenant, body, attachments) => {
+    const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
+    const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
+    const { template_id: templateId } = body;
+    const template = templateId === undefined ? null : await contentOf(deps, tenant, templateId, body);
+    return draftMessage(tenant, body, { senders, smsSender, template, attachments });
+  };
+}
+
+/** What a client wants to have sent, and the files that are stored once it may be sent. */
+interface Wish extends Drafted {
+  files: readonly ReadFile[];
+}
+
+/** A message that a client wants to have sent. */
+interface Wanted {
+  tenant: Tenant;
+  reader: Reader;
+  key: string | null;
+  /** Of the payload; null without a key. */
+  fingerprint: Buffer | null;
+  /** Whether drafting it takes a while, so that an earlier result is looked for first. */
+  slow: boolean;
+  /** @throws AppError */
+  draft(): Promise<Wish>;
+}
+
+type Kept = Pick<Wanted, 'tenant' | 'reader' | 'key' | 'fingerprint'>;
+
+async function findStored(deps: SendDeps, { tenant, reader }: Kept, id: number): Promise<AcceptedMessage> {
+  const row = await findMessage(deps.pool, tenant, id);
+  if (!row) throw notFound('message');
+  const fields = await deps.letters.acceptedFieldsOf(tenant, reader, row);
+  return { ...presentMessage(withoutHiddenLetter(reader, row)), ...fields };
+}
+
+/**
+ * Finds the result of an earlier request with the same key.
+ * @throws AppError idempotency_conflict if it had another payload
+ */
+async function findReplay(deps: SendDeps, wanted: Kept): Promise<SendResult | null> {
+  const { tenant, key, fingerprint } = wanted;
+  if (key === null || fingerprint === null) return null;
+  const endpoint = keySpace(MESSAGES_ENDPOINT, isTestCaller(tenant.actor));
+  const kept = await findOutcome(deps.pool, { brandId: tenant.brandId, endpoint, key, fingerprint });
+  if (!kept) return null;
+  return { status: kept.status, message: await findStored(deps, wanted, kept.resourceId), replayed: true };
+}
+
+/** What the copies of a letter became. @throws AppError the reason of the copy that is refused */
+function leadOf(outcomes: readonly SetOutcome[]): Exclude<SetOutcome, { kind: 'refused' }> {
+  for (const outcome of outcomes) {
+    // A copy that is refused because of another one names that error as its cause.
+    if (outcome.kind === 'refused')
+      throw outcome.error.cause instanceof AppError ? outcome.error.cause : outcome.error;
+  }
+  return outcomes[0] as Exclude<SetOutcome, { kind: 'refused' }>;
+}
+
+/** How often the files of a letter are stored again, if they are removed before the letter names them. */
+const MAX_LOST_FILES = 2;
+
+type AcceptSet = ReturnType<typeof createSetAcceptor>;
+
+/** Creates the function that stores the files of a letter and accepts its copies, all or none. */
+function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
+  async function accept(rows: readonly SetRow[], { letter }: LetterDraft, stored: NewAttachment[]) {
+    const { outcomes } = await acceptSet(rows, { atomic: true, letter: { ...letter, files: stored } });
+    return leadOf(outcomes);
+  }
+  return async (wanted: Wanted, draft: LetterDraft, files: readonly ReadFile[]): Promise<SendResult> => {
+    const { tenant, key, fingerprint } = wanted;
+    const rows = draft.copies.map((copy, n) =>
+      n === 0
+        ? { ...copy, idempotencyKey: key, fingerprint }
+        : { ...copy, idempotencyKey: null, fingerprint: null },
+    );
+    for (let left = MAX_LOST_FILES; ; left -= 1) {
+      const stored = await deps.attachments.storeFiles(tenant, files);
+      try {
+        const lead = await accept(rows, draft, stored);
+        const replayed = lead.kind === 'replayed';
+        const [status, id] = replayed ? [lead.status, lead.id] : [201, lead.message.id];
+        return { status, message: await findStored(deps, wanted, id), replayed };
+      } catch (error) {
+        if (!(error instanceof FileGoneError) || left === 0) throw error;
+      }
+    }
+  };
+}
+
+function createAcceptors(deps: SendDeps) {
+  const acceptDeps = {
+    ...deps,
+    onQueued: (messages: readonly QueuedMessage[]) => deps.waker.wake('send', backlogsOf(messages)),
+    watchFunds: (forget: (accountIds: number[] | null) => void) =>
+      void deps.waker.listen(FUNDS_CHANNEL, (hints) => forget(hints && hints.map(Number))),
+  };
+  const memory = createAcceptMemory(acceptDeps);
+  const acceptLetter = createLetterAcceptor(deps, createSetAcceptor(acceptDeps, memory));
+  return { accept: createAcceptor(acceptDeps, memory), acceptLetter };
+}
+
+function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
+  const { pool } = deps;
+  const held = createHeldMessages(pool, deps.heldBound);
+  const { accept, acceptLetter } = createAcceptors(deps);
+
+  async function acceptMessage(wanted: Wanted, draft: Drafted['message']): Promise<SendResult> {
+    const { key, fingerprint } = wanted;
+    const accepted = await accept({ draft, idempotencyKey: key, fingerprint });
+    if (accepted.replayed) {
+      const { status, id } = accepted;
+      return { status, message: await findStored(deps, wanted, id), replayed: true };
+    }
+    const { written } = accepted;
+    const message = draft.test
+      ? await findStored(deps, wanted, written.id)
+      : presentNewMessage({ ...draft, id: written.id, idempotency_key: key }, written);
+    return { status: 201, message, replayed: false };
+  }
+
+  return async (wanted) => {
+    const { tenant, key, slow } = wanted;
+    const kept = () => findReplay(deps, wanted);
+    // Without a template or files, the insert finds an earlier result.
+    const early = slow ? await kept() : null;
+    if (early) return early;
+    let wish: Wish;
+    try {
+      wish = await wanted.draft();
+    } catch (error) {
+      // The sender or the template may have been deleted since an earlier request with the same key.
+      const replay = error instanceof AppError ? await kept() : null;
+      if (replay) return replay;
+      throw error;
+    }
+    const { message, letter, files } = wish;
+    if (message.test) {
+      await requireTestCapacity(pool, tenant.accountId, async () => {
+        return key !== null && isKeyTaken(pool, { brandId: tenant.brandId, endpoint: TEST_KEYS, key });
+      });
+    }
+    const refusal = message.test ? null : held.refusal(tenant.accountId);
+    if (refusal) {
+      const replay = await kept();
+      if (replay) return replay;
+      throw refusal;
+    }
+    return letter ? acceptLetter(wanted, letter, files) : acceptMessage(wanted, message);
+  };
+}
+
+const fingerprint = (key: string | null, payload: unknown) => (key === null ? null : fingerprintOf(payload));
+
+/** The payload of a request: the hashes of its files stand for their content. */
+const payloadOf = (body: SendMessageBody, read: ReadAttachments): unknown =>
+  body.attachments === undefined ? body : { ...body, attachments: read.fingerprint };
+
+export function createSend(deps: SendDeps): Sending {
+  const draftOf = createDrafts(deps);
+  const accept = createAccept(deps);
+  return {
+    async send(tenant, reader, body, key) {
+      const { attachments = [] } = body;
+      const read =
+        attachments.length === 0 ? NO_FILES : await deps.attachments.readAttachments(tenant, attachments);
+      return accept({
+        ...{ tenant, reader, key, fingerprint: fingerprint(key, payloadOf(body, read)) },
+        slow: body.template_id !== undefined || attachments.length > 0,
+        draft: async () => ({ ...(await draftOf(tenant, body, read)), files: read.files }),
+      });
+    },
+    resend: (tenant, reader, id, key) =>
+      accept({
+        ...{ tenant, reader, key, fingerprint: fingerprint(key, { resend: id }) },
+        slow: true,
+        async draft() {
+          const row = await findMessage(deps.pool, tenant, id);
+          if (!row) throw notFound('message');
+          if (!isOfTestKey(row)) refuseTestKey(tenant, 'resend messages that are not of test keys');
+          const body = bodyOf(tenant, row);
+          const files =
+            typeof row.letter_id === 'number' ? await findLetterFiles(deps.pool, row.letter_id) : [];
+          const read = { ...NO_FILES, files: filesOf(files) };
+          return { ...asResent(await draftOf(tenant, body, read), row), files: read.files };
+        },
+      }),
+  };
+}
+
+/** What a resent message has from the earlier one, besides the fields of its request. */
+function asResent({ message, letter }: Drafted, row: StoredMessage): Drafted {
+  const { template_id, content_version_id, answers_mail } = row;
+  const columns = { template_id, content_version_id, ...(answers_mail === true ? { answers_mail } : {}) };
+  return {
+    message: { ...message, ...columns },
+    letter: letter && {
+      ...letter,
+      copies: letter.copies.map((copy) => ({ ...copy, draft: { ...copy.draft, ...columns } })),
+    },
+  };
+}
