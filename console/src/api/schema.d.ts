@@ -3795,6 +3795,12 @@ export interface components {
             authentication: components["schemas"]["MailAuthentication"] | null;
             quarantine: components["schemas"]["Quarantine"] | null;
             attachments: components["schemas"]["ConversationAttachment"][];
+            files?: {
+                n: number;
+                filename: string;
+                content_type: string;
+                size: number;
+            }[];
             /** Format: date-time */
             received_at: string;
             repeated_count: number;
@@ -5026,6 +5032,7 @@ export interface components {
             html?: string;
             subject?: string;
             to?: string;
+            attachments?: components["schemas"]["NewAttachment"][];
         };
         SearchResult: {
             /** @enum {string} */

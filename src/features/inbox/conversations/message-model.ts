@@ -56,11 +56,25 @@ export interface ConversationMessageRow {
   last_repeated_at: Date | null;
   status: MessageStatus | null;
   attachments: AttachmentRow[];
+  /** Of an outbound message. */
+  files: SentFile[];
 }
 
-/** SQL: what an outbound message contains, for as long as its content is kept. */
+/** A file of an outbound message. */
+export interface SentFile {
+  /** Its place in the message, from 1. */
+  n: number;
+  filename: string;
+  content_type: string;
+  /** Bytes. */
+  size: number;
+}
+
+/** SQL: what an outbound message contains, for as long as its content is kept. That of one with files is a letter. */
 const SENT = `left join lateral (
-    select m.status, s.text, s.html from messages m left join message_contents s on s.message_id = m.id
+    select m.status, m.letter_id, coalesce(s.text, l.text) as text, coalesce(s.html, l.html) as html
+    from messages m left join message_contents s on s.message_id = m.id
+    left join lateral (select w.text, w.html from letters w where w.id = m.letter_id offset 0) l on true
     where cm.direction = 'outbound' and m.id = cm.message_id and m.brand_id = cm.brand_id offset 0) sent on true`;
 
 const ATTACHMENTS = `array(
@@ -68,10 +82,15 @@ const ATTACHMENTS = `array(
       'content_id', a.content_id, 'storage_key', a.storage_key, 'scan_status', a.scan_status, 'scan_reason', a.scan_reason)
     from conversation_attachments a where a.conversation_message_id = cm.id order by a.id)`;
 
+const FILES = `array(
+    select json_build_object('n', f.n, 'filename', f.filename, 'content_type', f.content_type, 'size', f.size)
+    from message_attachments f where f.message_id = sent.letter_id order by f.n)`;
+
 const SELECT = `select cm.id, cm.account_id, cm.inbox_id, cm.conversation_id, cm.direction, cm.message_id, cm.from_address,
     cm.to_addresses, cm.cc_addresses, cm.reply_to, cm.date_header, cm.internet_id, cm.raw_key, cm.subject, coalesce(cm.text, sent.text) as text, coalesce(cm.html, sent.html) as html,
     cm.truncated, cm.auto_submitted, cm.authentication, cm.quarantine, cm.arrived_at, cm.received_at,
-    cm.repeated_count, cm.last_repeated_at, sent.status, ${ATTACHMENTS} as attachments
+    cm.repeated_count, cm.last_repeated_at, sent.status, ${ATTACHMENTS} as attachments,
+    ${FILES} as files
   from conversation_messages cm ${SENT}`;
 
 const BYTES = `coalesce(octet_length(coalesce(cm.text, sent.text)), 0) + coalesce(octet_length(coalesce(cm.html, sent.html)), 0)`;

@@ -93,6 +93,7 @@ export async function presentMessage(
       released_at: quarantine.released_at,
     },
     attachments: row.attachments.map(presentAttachment),
+    ...(row.files.length > 0 ? { files: row.files } : {}),
     received_at: row.received_at.toISOString(),
     repeated_count: row.repeated_count,
     last_repeated_at: row.last_repeated_at?.toISOString() ?? null,

@@ -1,6 +1,7 @@
 import { refusalCodes } from '../../../delivery/ledger/limits/authority.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { defineIdempotentRoute, type RouteDefinition } from '../../../platform/http/route.ts';
+import { MAX_BODY_BYTES } from '../../messages/schema.ts';
 import { CONVERSATIONS, tag } from './conversation-routes.ts';
 import { prepareReply, type ReplyDeps, writeReply } from './reply.ts';
 import { conversationMessageSchema, conversationParams, replyBody } from './schema.ts';
@@ -22,9 +23,10 @@ export function createReplyRoute(parts: ReplyRouteParts): RouteDefinition {
       'those of `POST /messages`.',
     auth: 'brand',
     testKeys: 'refused',
-    assistants: { mail: 'always', sends: 'always', asks: 'never' },
+    assistants: { mail: 'always', sends: 'always', asks: 'never', without: ['attachments'] },
     params: conversationParams,
     body: replyBody,
+    maxBodyBytes: MAX_BODY_BYTES,
     responses: { 201: { description: 'The answer.', schema: conversationMessageSchema } },
     errors: ['sender_not_verified', 'invalid_transition', ...refusalCodes],
     prepare: ({ tenant, params, body }) => prepareReply(parts, tenant, params.id, body),

@@ -1,6 +1,7 @@
 import type { Config } from '../../../config.ts';
 import { limitSettings } from '../../../delivery/ledger/limits/authority.ts';
 import { createSenderIdentities } from '../../../delivery/terms/sender-identity.ts';
+import { defaultEmailProvider } from '../../../delivery/wire/providers/settings-url.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { EventPublisher } from '../../../platform/events/publish.ts';
@@ -8,6 +9,7 @@ import type { LargeLists } from '../../../platform/http/large-lists.ts';
 import type { RouteDefinition } from '../../../platform/http/route.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { createHomeStore } from '../../../platform/storage/local-disk.ts';
+import { createAttachments, type FileDecoder } from '../../attachments/service.ts';
 import type { TrackedEventConsumer } from '../../contact-events/service.ts';
 import { createAttachmentRoute, createRawMailRoute } from './attachment-routes.ts';
 import { createConversationRoutes } from './conversation-routes.ts';
@@ -25,6 +27,7 @@ export interface ConversationsRouteDeps {
   trackedEventConsumers: readonly TrackedEventConsumer[];
   htmlSanitizer: HtmlSanitizer;
   largeLists: LargeLists;
+  fileDecoder: FileDecoder;
 }
 
 /** `/v1/my/conversations` and everything below, and `/v1/my/inbox_quarantine`. */
@@ -46,7 +49,12 @@ export function createConversationsRoutes(deps: ConversationsRouteDeps): RouteDe
     ...createDeletionRoutes({ pool, sanitizer, largeLists }),
     createAttachmentRoute({ pool, store }),
     createRawMailRoute({ pool, store }),
-    createReplyRoute({ pool, identities, limits: limitSettings(config), sanitizer, waker }),
+    createReplyRoute({
+      ...{ pool, identities, sanitizer, waker },
+      limits: limitSettings(config),
+      attachments: createAttachments(deps),
+      emailProvider: defaultEmailProvider(config),
+    }),
     ...createQuarantineRoutes({ pool, sanitizer, largeLists, release }),
   ];
 }

@@ -3,6 +3,7 @@ import { messageStatuses } from '../../../delivery/terms/message.ts';
 import { idParam, MAX_ID, pageQuery } from '../../../platform/db/paging.ts';
 import { oneLine } from '../../../platform/input/one-line.ts';
 import { quarantineReasons } from '../mail/mail.ts';
+import { attachmentsSchema } from '../../attachments/schema.ts';
 
 const when = z.iso.datetime();
 const count = z.int().nonnegative();
@@ -125,6 +126,21 @@ export const conversationMessageSchema = z
     authentication: authentication.nullable().meta({ description: 'Null for outbound messages.' }),
     quarantine: quarantine.nullable().meta({ description: 'Null if the message never was in quarantine.' }),
     attachments: z.array(attachmentSchema),
+    files: z
+      .array(
+        z.object({
+          n: z.int(),
+          filename: z.string(),
+          content_type: z.string(),
+          size: z.int().meta({ description: 'Bytes.' }),
+        }),
+      )
+      .optional()
+      .meta({
+        description:
+          'The files of an outbound message, for as long as they are kept: `GET /messages/{message_id}/attachments/{n}`. ' +
+          'Absent without files.',
+      }),
     received_at: when.meta({ description: 'When the message was received or, if outbound, written.' }),
     repeated_count: count.meta({
       description: 'How often the same mail was received again within 30 days. It arrives once.',
@@ -226,6 +242,7 @@ export const replyBody = z
           'Its contact, or an address in From, Reply-To, To or Cc of one of its 200 newest messages. The default is the ' +
           'contact’s address or, without a contact, the sender of the last mail.',
       }),
+    attachments: attachmentsSchema.optional(),
   })
   .meta({
     id: 'Reply',
