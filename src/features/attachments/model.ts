@@ -190,6 +190,20 @@ export async function keepFiles(
   return new Set(rows.map(({ sha256 }) => sha256));
 }
 
+/** Lets upkeep look at once whether files are used. */
+export async function releaseFiles(
+  db: Queryable,
+  { accountId }: AccountScope,
+  hashes: readonly Buffer[],
+): Promise<void> {
+  await db.query(
+    `update attachment_files set kept_until = now() where account_id = $1 and sha256 = any(array(
+       select sha256 from attachment_files where account_id = $1 and sha256 = any($2) order by sha256
+       for no key update))`,
+    [accountId, hashes],
+  );
+}
+
 /**
  * Locks a file against removal until the transaction ends.
  * @returns false if the account has no such file

@@ -8,7 +8,7 @@ import { newBlobKey, type BlobStore } from '../../platform/storage/blob-store.ts
 import { openFolded } from '../../platform/storage/folded.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import type { FileDecoder } from './decode-gate.ts';
-import { findFiles, insertFiles, keepFiles } from './model.ts';
+import { findFiles, insertFiles, keepFiles, releaseFiles } from './model.ts';
 import { readAttachments, type ReadAttachments, type ReadDeps, type ReadFile } from './read.ts';
 import type { AttachmentBody } from './schema.ts';
 
@@ -47,6 +47,11 @@ export interface Attachments {
     tenant: Pick<Tenant, 'accountId' | 'actor'>,
     files: readonly ReadFile[],
   ): Promise<NewAttachment[]>;
+  /**
+   * Lets files go that were stored for a message that is refused. Those that another message or an upload has stay.
+   * Without this, a client whose messages are refused could fill the storage.
+   */
+  releaseFiles(scope: AccountScope, files: readonly ReadFile[]): Promise<void>;
   /**
    * Opens a stored file.
    * @param form `folded`: in base64, in lines of 76 characters that end with CRLF
@@ -139,6 +144,11 @@ export function createAttachments({
       if (isTestCaller(tenant.actor)) return files.map((file) => newAttachment(file, false));
       if (files.length === 0) return [];
       return storeFiles(storeDeps, tenant, files);
+    },
+    async releaseFiles(scope, files) {
+      // Those that were stored before are not new, whatever becomes of the message.
+      const hashes = files.flatMap(({ sha256, folded }) => (folded ? [sha256] : []));
+      if (hashes.length > 0) await releaseFiles(db, scope, hashes);
     },
     async openFile(scope, sha256, form) {
       const [file] = await findFiles(db, scope, [sha256]);

@@ -178,6 +178,26 @@ describe('the files of a message', () => {
     expect(await countOf('attachment_files')).toBe(before + 1);
   });
 
+  it('are let go if the message is refused after they were stored', async () => {
+    const { pool } = api.database;
+    const due = async (text: string) =>
+      (
+        await pool.query<{ due: boolean }>(
+          'select kept_until <= now() as due from attachment_files where sha256 = $1',
+          [Buffer.from(sha256(text), 'hex')],
+        )
+      ).rows;
+    const cap = (most: number | null) =>
+      pool.query('update accounts set sandbox_monthly_cap = $2 where id = $1', [api.accountId, most]);
+    await send(withFiles(file('used')));
+    await cap(0);
+    const refused = await post(withFiles(file('used'), file('unused')));
+    expect([refused.status, refused.body.code]).toEqual([422, 'sandbox_limit_reached']);
+    // Upkeep removes the second file, and finds that a message has the first.
+    expect([await due('used'), await due('unused')]).toEqual([[{ due: true }], [{ due: true }]]);
+    await cap(null);
+  });
+
   it('are stored again if they are removed before the message names them', async () => {
     await send(withFiles(file('lost')));
     const { pool } = api.database;

@@ -35,6 +35,7 @@ export function createReplyRoute(parts: ReplyRouteParts): RouteDefinition {
       const afterCommit = () => parts.waker.wake('send', [backlog]);
       return { status: 201, body: message, resourceId: message.id, afterCommit };
     },
+    discard: (prepared) => parts.attachments.releaseFiles(prepared.scope, prepared.files),
     load: ({ tenant }, id) =>
       findPresentedMessage({ db: parts.pool, sanitizer: parts.sanitizer }, tenant, id),
   });

@@ -11,6 +11,7 @@ import { answerHeaders } from '../../../delivery/content/mime/answer-headers.ts'
 import type { SenderIdentities } from '../../../delivery/terms/sender-identity.ts';
 import { AppError, invalid, notFound } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
+import type { AccountScope } from '../../../platform/db/model.ts';
 import { NotPreparedError, type Queryable } from '../../../platform/db/queryable.ts';
 import type { Attachments, ReadFile } from '../../attachments/service.ts';
 import { wireBytesOf } from '../../messages/service.ts';
@@ -43,6 +44,7 @@ export interface PreparedReply {
   /** As it is shown. */
   shownHtml: string | null;
   text: string | null;
+  scope: AccountScope;
   /** As the request has them. */
   files: readonly ReadFile[];
   stored: NewAttachment[];
@@ -82,7 +84,7 @@ export async function prepareReply(
   if (Object.keys(problems).length > 0) throw invalid(problems);
   const stored = await attachments.storeFiles(scope, files);
   const shownHtml = html === null ? null : await sanitizer.sanitize(scope.accountId, html, new Map());
-  return { sender, replyTo: address, html, shownHtml, text, files, stored };
+  return { scope, sender, replyTo: address, html, shownHtml, text, files, stored };
 }
 
 type Draft = Omit<NewMessage, 'id'>;
