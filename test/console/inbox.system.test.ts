@@ -61,10 +61,19 @@ describe('the inbox', () => {
     await checkAccessibility(page);
 
     await page.getByLabel('Your reply').fill('It is on its way.');
+    await page
+      .getByLabel('Add files')
+      .setInputFiles({ name: 'label.txt', mimeType: 'text/plain', buffer: Buffer.from('the label') });
+    await page.getByRole('button', { name: 'Remove label.txt' }).waitFor();
+    await page.getByRole('progressbar').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Send the reply' }).click();
     await page.getByText('The reply is accepted for sending.').waitFor();
     await page.getByText('It is on its way.').waitFor();
     await page.getByRole('link', { name: 'delivered' }).waitFor();
+    await expect(page.getByRole('button', { name: 'Remove label.txt' }).count()).resolves.toBe(0);
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download label.txt' }).click();
+    await expect(readFile(await (await saved).path(), 'utf8')).resolves.toBe('the label');
     const { body } = await stage().request<{ unread_count: number }[]>('GET', '/v1/my/conversations');
     expect(body.map((each) => each.unread_count)).toStrictEqual([0]);
   });

@@ -19,12 +19,16 @@ export interface Action<Input, Output> {
 
 const faultsOf = (error: unknown) => (error instanceof ApiError ? error.fields : {});
 
+/** Whether the form shows errors of the field: `to.*` stands for all fields below `to`. */
+const isShown = (path: string, shown: readonly string[]) =>
+  shown.some((name) => (name.endsWith('.*') ? path.startsWith(name.slice(0, -1)) : path === name));
+
 /** @returns what is wrong apart from the fields in `shown`; null if nothing is */
 function faultOf(error: unknown, shown: readonly string[]): string | null {
   if (error === null) return null;
   const faults = Object.entries(faultsOf(error));
   if (faults.length === 0) return messageOf(error);
-  const others = faults.filter(([path]) => !shown.includes(path));
+  const others = faults.filter(([path]) => !isShown(path, shown));
   return others.length === 0 ? null : others.map(([path, texts]) => `${path}: ${texts.join(' ')}`).join('\n');
 }
 
@@ -56,7 +60,8 @@ function useActionKey() {
  * @param options.work the request, with its Idempotency-Key for where the API takes one
  * @param options.done what to say on success
  * @param options.refresh the first parts of the query keys to reload; by default all of the brand
- * @param options.fields the paths of the fields that the form shows errors at; a page without a form leaves it out
+ * @param options.fields the paths of the fields that the form shows errors at, `to.*` for all below `to`; a page without
+ *   a form leaves it out
  */
 export function useAction<Input = void, Output = unknown>(options: {
   work: (input: Input, key: string) => Promise<Output>;

@@ -13,32 +13,55 @@ export const faultsOfUpload = (action: Action<File, Schemas['Upload']>): readonl
   ...(action.fault === null ? [] : [action.fault]),
 ];
 
-/** Lets the user choose a file of this computer, and uploads it. */
-export function UploadButton({
-  action,
+/** Lets the user choose files of this computer. */
+export function ChooseFiles({
+  label,
+  busy = false,
+  multiple = false,
   accept,
+  onChoose,
 }: {
-  action: Action<File, Schemas['Upload']>;
-  accept?: string;
+  label: string;
+  busy?: boolean;
+  multiple?: boolean;
+  accept?: string | undefined;
+  onChoose: (files: File[]) => void;
 }) {
   const id = useId();
-  const choose = (event: ChangeEvent<HTMLInputElement>) => {
-    const file = event.target.files?.[0];
+  const choose = ({ target }: ChangeEvent<HTMLInputElement>) => {
+    const files = [...(target.files ?? [])];
     // The same file can be chosen once more.
-    event.target.value = '';
-    if (file) action.run(file);
+    target.value = '';
+    if (files.length > 0) onChoose(files);
   };
   return (
-    <label className="button upload" htmlFor={id} aria-busy={action.busy}>
-      {action.busy ? 'Uploading…' : 'Upload a file'}
+    <label className="button upload" htmlFor={id} aria-busy={busy}>
+      {label}
       <input
         id={id}
         type="file"
         className="visually-hidden"
         accept={accept}
-        disabled={action.busy}
+        multiple={multiple}
+        disabled={busy}
         onChange={choose}
       />
     </label>
   );
 }
+
+/** Lets the user choose a file of this computer, and uploads it. */
+export const UploadButton = ({
+  action,
+  accept,
+}: {
+  action: Action<File, Schemas['Upload']>;
+  accept?: string;
+}) => (
+  <ChooseFiles
+    label={action.busy ? 'Uploading…' : 'Upload a file'}
+    busy={action.busy}
+    accept={accept}
+    onChoose={([file]) => file && action.run(file)}
+  />
+);

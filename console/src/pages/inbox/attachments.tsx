@@ -4,6 +4,8 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { StatusBadge } from '../../ui/details.tsx';
 import { useDownload } from '../../ui/download.ts';
+import { fileTypeText } from '../../ui/file-type-text.ts';
+import { bytesText } from '../../ui/numbers.ts';
 import type { Mail } from './mail-view.tsx';
 
 type Attachment = Schemas['ConversationAttachment'];
@@ -19,15 +21,6 @@ const REASONS: Record<string, string> = {
   missing: 'the file is gone',
 };
 
-const KILOBYTE = 1000;
-const bytes = new Intl.NumberFormat(undefined, { style: 'unit', unit: 'byte', unitDisplay: 'long' });
-const kilobytes = new Intl.NumberFormat(undefined, {
-  style: 'unit',
-  unit: 'kilobyte',
-  maximumFractionDigits: 1,
-});
-const sizeText = (size: number) => (size < KILOBYTE ? bytes.format(size) : kilobytes.format(size / KILOBYTE));
-
 export function Attachments({ mail }: { mail: Mail }) {
   if (mail.attachments.length === 0) return null;
   return (
@@ -36,7 +29,7 @@ export function Attachments({ mail }: { mail: Mail }) {
         <li key={attachment.id}>
           <span className="name">{attachment.filename}</span>
           <span className="muted">
-            {attachment.content_type}, {sizeText(attachment.size)}
+            {fileTypeText(attachment.content_type)}, {bytesText(attachment.size)}
           </span>
           <Scan attachment={attachment} />
           {mail.conversation_id !== null && attachment.scan.status !== 'infected' && (

@@ -1,6 +1,7 @@
 import type { Schemas } from '../../api/client.ts';
 import { DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
+import { SentFiles } from '../../ui/sent-files.tsx';
 import { Attachments, Original } from './attachments.tsx';
 import { textOfHtml } from './mail-text.ts';
 
@@ -45,6 +46,7 @@ export function MailView({ mail }: { mail: Mail }) {
         </p>
       )}
       <Attachments mail={mail} />
+      {mail.files && <SentFiles messageId={messageId} files={mail.files} />}
       <Original mail={mail} />
       {authentication !== null && <Authentication found={authentication} />}
     </article>
