@@ -1,6 +1,7 @@
 // A person finds out at the console what is sent, how it goes, and why a message did not arrive.
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { pauseAccount } from '../../src/features/brakes/service.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
@@ -12,6 +13,8 @@ const stage = useConsole();
 
 /** One request looks at 5,000 messages. */
 const MORE_THAN_A_PART = 5_010;
+/** A file may have 20 MB. */
+const TOO_LARGE = 21 * 1024 * 1024;
 const SCRIPT = '<img src=x onerror="document.title = 1">';
 
 async function send(fields: Record<string, unknown>): Promise<number> {
@@ -119,6 +122,74 @@ describe('a message', () => {
     await page.waitForURL((url) => /\/messages\/\d+$/.test(url.pathname) && !url.pathname.endsWith(`/${id}`));
     const { body } = await stage().request('GET', '/v1/my/messages?to=again@example.com');
     expect(body).toHaveLength(2);
+  });
+});
+
+describe('a letter with a file', () => {
+  const pdf = Buffer.from('%PDF-1.4\nYour ticket\n%%EOF\n');
+  const chosen = [
+    { name: 'ticket.pdf', mimeType: 'application/pdf', buffer: pdf },
+    { name: 'setup.exe', mimeType: 'application/octet-stream', buffer: Buffer.from('MZ') },
+    { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(TOO_LARGE) },
+  ];
+
+  /** Chooses files of which two are refused, and removes these. */
+  async function addFiles(dialog: Locator): Promise<void> {
+    await dialog.getByLabel('Add files').setInputFiles(chosen);
+    const files = dialog.getByRole('list', { name: 'Files' }).getByRole('listitem');
+    await files.filter({ hasText: 'setup.exe' }).getByText('large mailbox providers refuse').waitFor();
+    await files.filter({ hasText: 'film.mp4' }).getByText('It is too large').waitFor();
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await dialog.getByText('Remove the files that could not be uploaded').waitFor();
+    await dialog.getByRole('button', { name: 'Remove setup.exe' }).click();
+    await dialog.getByRole('button', { name: 'Remove film.mp4' }).click();
+    await expect(files.count()).resolves.toBe(1);
+  }
+
+  it('goes to several people, and shows each copy, and the file', async () => {
+    stage().allow(/status of (413|422)/);
+    await suppress('away@example.com');
+    const page = await open('/messages');
+    const dialog = page.getByRole('dialog', { name: 'Send a message' });
+    const opens = () => page.getByRole('button', { name: 'Send a message', exact: true }).first().click();
+    await opens();
+    await dialog.getByLabel('To').fill('eve@example.com, "Hopper, Grace" <grace@example.com>');
+    await dialog.getByLabel('Subject').fill('Your tickets');
+    await dialog.getByRole('button', { name: 'Copy (Cc)', exact: true }).click();
+    await dialog.getByLabel('Copy (Cc)', { exact: true }).fill('nobody');
+    await addFiles(dialog);
+    await checkAccessibility(page);
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'nobody' }).waitFor();
+    await dialog.getByLabel('Copy (Cc)', { exact: true }).fill('away@example.com');
+
+    // The browser keeps what is not sent, with the file that is uploaded.
+    await stage().open(page, '/messages');
+    await opens();
+    await dialog.getByText('ticket.pdf').waitFor();
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Copy (Cc) has away@example.com, which is suppressed').waitFor();
+    await page.getByRole('button', { name: 'Open the message' }).click();
+
+    await heading(page, 'Your tickets');
+    const rows = page.getByRole('table', { name: 'Recipients' }).getByRole('row');
+    await rows.filter({ hasText: 'eve@example.com' }).getByText('delivered').waitFor();
+    await rows.filter({ hasText: 'Copy (Cc)' }).getByText('failed').waitFor();
+    await checkAccessibility(page);
+    await rows.getByRole('link', { name: 'grace@example.com' }).click();
+    await page.getByText('to "Hopper, Grace" <grace@example.com>').first().waitFor();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download ticket.pdf' }).click();
+    const file = await saved;
+    expect(file.suggestedFilename()).toBe('ticket.pdf');
+    await expect(readFile(await file.path())).resolves.toEqual(pdf);
+
+    await page.getByRole('button', { name: 'Resend' }).click();
+    await page.getByText('The other recipients get nothing.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resend' }).click();
+    await page.getByText('The message is accepted for sending again.').waitFor();
+    await page.getByRole('button', { name: 'Download ticket.pdf' }).waitFor();
+    await expect(page.getByRole('table', { name: 'Recipients' }).count()).resolves.toBe(0);
   });
 });
 

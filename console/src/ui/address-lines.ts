@@ -1,6 +1,6 @@
-/** Returns the addresses that a user pasted: one a line, or between commas or semicolons. */
+/** A name in quotation marks may have commas: `"Hopper, Grace" <grace@example.com>`. */
+const ADDRESS = /(?:"(?:\\.|[^"\\\n])*"|[^\n,;])+/g;
+
+/** Returns the addresses that a user typed or pasted: one a line, or between commas or semicolons. */
 export const addressLines = (text: string): string[] =>
-  text
-    .split(/[\n,;]/)
-    .map((line) => line.trim())
-    .filter(Boolean);
+  (text.match(ADDRESS) ?? []).map((line) => line.trim()).filter(Boolean);

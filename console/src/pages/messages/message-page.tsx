@@ -2,12 +2,14 @@ import { useQuery, type Query } from '@tanstack/react-query';
 import { Fragment } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
-import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
+import { Card, countText, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
+import { SentFiles } from '../../ui/sent-files.tsx';
 import { MessageContent } from './message-content.tsx';
 import { MessageTimeline } from './message-timeline.tsx';
+import { LetterRecipients } from './letter-recipients.tsx';
 import { OriginLink } from './origin-link.tsx';
 import { ReasonNotice, StateNotice } from './reason-notice.tsx';
 import { ResendButton } from './resend-button.tsx';
@@ -23,8 +25,13 @@ const PAUSE_MS: Partial<Record<Message['status'], number>> = {
   unknown: 5 * POLL_MS,
 };
 
-const pauseOf = ({ state }: Query<Message>): number | false =>
-  (state.data && PAUSE_MS[state.data.status]) ?? false;
+/** The page shows the states of the other copies of a letter, too. */
+function pauseOf({ state: { data } }: Query<Message>): number | false {
+  if (!data) return false;
+  const statuses = [data, ...(data.recipients ?? [])].map(({ status }) => status);
+  const pauses = statuses.flatMap((status) => PAUSE_MS[status] ?? []);
+  return pauses.length > 0 && Math.min(...pauses);
+}
 
 /** One message: what became of it and why, its content and its recipient. */
 export function MessagePage() {
@@ -47,6 +54,7 @@ export function MessagePage() {
               <StatusBadge status={message.status} />{' '}
               {message.test && <StatusBadge status="test" tone="quiet" />} to{' '}
               {message.to ?? 'a contact that was removed'}
+              {othersText(message)}
             </p>
           </PageHeader>
           <ReasonNotice message={message} />
@@ -57,6 +65,16 @@ export function MessagePage() {
           <Card title="Content">
             <MessageContent message={message} />
           </Card>
+          {message.attachments && (
+            <Card title="Files">
+              <SentFiles messageId={id} files={message.attachments} kept={!message.test} />
+            </Card>
+          )}
+          {message.recipients && (
+            <Card title="Recipients">
+              <LetterRecipients recipients={message.recipients} shownId={id} />
+            </Card>
+          )}
           <Card title="Details">
             <DetailList items={factsOf(message)} />
           </Card>
@@ -64,6 +82,13 @@ export function MessagePage() {
       )}
     </QueryView>
   );
+}
+
+/** Each recipient of a letter has a copy, which is a message with a page of its own. */
+function othersText({ recipients = [] }: Message): string {
+  const others = recipients.length - 1;
+  if (others < 1) return '';
+  return others === 1 ? ', and a copy to another recipient' : `, and copies to ${countText(others)} others`;
 }
 
 function factsOf(message: Message) {

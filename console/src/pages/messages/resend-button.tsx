@@ -12,7 +12,8 @@ const canResend = ({ campaign_id, flow_id, test, to, html, text }: Message) =>
 /** Sends the same message once more, as a new message, and opens that. */
 export function ResendButton({ message }: { message: Message }) {
   const open = useOpen();
-  const { id, to } = message;
+  const { id, to, attachments = [], recipients = [] } = message;
+  const files = attachments.length === 0 ? '' : ' and the same files';
   const resend = useAction({
     work: (_, key) =>
       call(() =>
@@ -34,8 +35,10 @@ export function ResendButton({ message }: { message: Message }) {
       onConfirm={() => resend.run()}
     >
       <p>
-        A new message with the same content goes to {to}. It is checked and counted like any other message.
+        A new message with the same content{files} goes to {to}. It is checked and counted like any other
+        message.
       </p>
+      {recipients.length > 1 && <p>The other recipients get nothing.</p>}
       {isWaiting && <p>This message still waits and leaves by itself: {to} would get both.</p>}
     </ConfirmButton>
   );
