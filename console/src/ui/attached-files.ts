@@ -4,6 +4,7 @@ import { removeAttachment, uploadAttachment } from '../api/attachments.ts';
 import { ApiError, messageOf } from '../api/errors.ts';
 import { isObject, parseJson } from './json-text.ts';
 import type { Kept } from './kept-form.tsx';
+import { bytesText } from './numbers.ts';
 
 export type FileStep =
   /** @param part what of it has left, from 0 to 1 */
@@ -49,13 +50,23 @@ export interface AttachedFiles {
 const FINAL: ReadonlySet<string> = new Set(['validation_error', 'payload_too_large']);
 const EXPIRED = 'This file was uploaded too long ago. Remove it, then add it again.';
 
+/** @param error of the API, which names the limit in bytes */
+function tooLargeText({ message }: ApiError): string {
+  const limit = /\d{4,}/.exec(message)?.[0];
+  return limit === undefined
+    ? 'It is too large.'
+    : `It is too large: a file can have at most ${bytesText(Number(limit))}.`;
+}
+
+/** The last reason is that of the content, which says most. The API speaks of the name of a file. */
+function reasonText({ fields, message }: ApiError): string {
+  const reason = Object.values(fields).flat().at(-1);
+  return reason === undefined ? message : `It ${reason.replace(/^names a file/, 'is a file')}.`;
+}
+
 function faultOf(error: unknown, file: File): FileStep {
   if (!(error instanceof ApiError)) return { name: 'failed', reason: messageOf(error), file };
-  const reasons = Object.values(error.fields).flat();
-  const reason =
-    error.code === 'payload_too_large'
-      ? `It is too large: ${error.message}.`
-      : reasons.map((each) => `The file ${each}.`).join(' ') || error.message;
+  const reason = error.code === 'payload_too_large' ? tooLargeText(error) : reasonText(error);
   return { name: 'failed', reason, file: FINAL.has(error.code) ? null : file };
 }
 

@@ -1,29 +1,9 @@
 import type { Schemas } from '../../api/client.ts';
 import { StatusBadge } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
-import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { kindText } from './recipient-kinds.ts';
 
 type Recipient = NonNullable<Schemas['MessageDetail']['recipients']>[number];
-
-const columnsOf = (shownId: number): readonly TableColumn<Recipient>[] => [
-  {
-    key: 'address',
-    header: 'Recipient',
-    cell: ({ message_id: id, address }) => {
-      const text = address ?? 'a contact that was removed';
-      return id === shownId ? (
-        <>
-          <strong>{text}</strong> <span className="muted">(this page)</span>
-        </>
-      ) : (
-        <BrandLink to={`/messages/${id}`}>{text}</BrandLink>
-      );
-    },
-  },
-  { key: 'kind', header: 'As', width: '11rem', cell: ({ kind }) => kindText[kind] },
-  { key: 'status', header: 'Status', width: '9rem', cell: ({ status }) => <StatusBadge status={status} /> },
-];
 
 /** Everyone who gets a copy of the letter, and what became of each copy. */
 export const LetterRecipients = ({
@@ -34,10 +14,32 @@ export const LetterRecipients = ({
   /** The message that the page shows. */
   shownId: number;
 }) => (
-  <DataTable
-    label="Recipients"
-    rows={recipients}
-    columns={columnsOf(shownId)}
-    rowKey={({ message_id: id }) => id}
-  />
+  <ul className="files long" aria-label="Recipients">
+    {recipients.map((recipient) => (
+      <li key={recipient.message_id}>
+        <div>
+          <Address recipient={recipient} isShown={recipient.message_id === shownId} />{' '}
+          <span className="muted">{kindText[recipient.kind]}</span>
+        </div>
+        <StatusBadge status={recipient.status} />
+      </li>
+    ))}
+  </ul>
 );
+
+function Address({
+  recipient: { message_id: id, address },
+  isShown,
+}: {
+  recipient: Recipient;
+  isShown: boolean;
+}) {
+  const text = address ?? 'a contact that was removed';
+  return isShown ? (
+    <strong className="name">{text}</strong>
+  ) : (
+    <BrandLink to={`/messages/${id}`} className="name">
+      {text}
+    </BrandLink>
+  );
+}

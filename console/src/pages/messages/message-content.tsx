@@ -41,7 +41,8 @@ export function MessageContent({ message }: { message: Message }) {
 }
 
 function viewsOf(message: Message): View[] {
-  const { id, html, text, headers, tags } = message;
+  const { id, html, text, headers, tags, attachments = [] } = message;
+  const hasImages = attachments.some(({ content_id: contentId }) => contentId !== null);
   return [
     ...(html === null
       ? []
@@ -49,7 +50,12 @@ function viewsOf(message: Message): View[] {
           {
             key: 'html',
             label: 'Preview',
-            shown: <PreviewFrame of={{ message_id: id }} title="The message" />,
+            shown: (
+              <>
+                {hasImages && <p className="hint">The preview leaves out images that are among the files.</p>}
+                <PreviewFrame of={{ message_id: id }} title="The message" />
+              </>
+            ),
           },
         ]),
     ...(text === null ? [] : [{ key: 'text', label: 'Plain text', shown: <CodeBlock text={text} /> }]),

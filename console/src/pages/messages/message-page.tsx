@@ -62,19 +62,19 @@ export function MessagePage() {
           <Card title="What happened">
             <MessageTimeline message={message} />
           </Card>
-          <Card title="Content">
-            <MessageContent message={message} />
-          </Card>
-          {message.attachments && (
-            <Card title="Files">
-              <SentFiles messageId={id} files={message.attachments} kept={!message.test} />
-            </Card>
-          )}
           {message.recipients && (
             <Card title="Recipients">
               <LetterRecipients recipients={message.recipients} shownId={id} />
             </Card>
           )}
+          {message.attachments && (
+            <Card title="Files">
+              <SentFiles messageId={id} files={message.attachments} kept={!message.test} />
+            </Card>
+          )}
+          <Card title="Content">
+            <MessageContent message={message} />
+          </Card>
           <Card title="Details">
             <DetailList items={factsOf(message)} />
           </Card>

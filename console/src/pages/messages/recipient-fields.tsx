@@ -7,7 +7,10 @@ import { kindText, type RecipientKind } from './recipient-kinds.ts';
 /** Addresses as typed, by where they stand in the letter. */
 export type TypedRecipients = Record<RecipientKind, string>;
 
-const OPTIONAL = ['cc', 'bcc'] as const;
+const OPTIONAL = [
+  { kind: 'cc', label: 'Add a copy (Cc)' },
+  { kind: 'bcc', label: 'Add a blind copy (Bcc)' },
+] as const;
 
 /** A field with one address is a text, so that a message to one person is none with copies. */
 export function recipientsIn({ to, cc, bcc }: TypedRecipients) {
@@ -53,7 +56,7 @@ export function RecipientFields({
 }) {
   const [asked, setAsked] = useState<readonly RecipientKind[]>([]);
   const isShown = (kind: RecipientKind) => kind === 'to' || asked.includes(kind) || typed[kind] !== '';
-  const hidden = OPTIONAL.filter((kind) => !isShown(kind));
+  const hidden = OPTIONAL.filter(({ kind }) => !isShown(kind));
   const field = (kind: RecipientKind, hint?: string) =>
     isShown(kind) && (
       <Field label={kindText[kind]} error={faultsIn(errors, kind, typed[kind])} hint={hint}>
@@ -72,9 +75,9 @@ export function RecipientFields({
       {field('bcc', 'The other recipients do not see these addresses.')}
       {hidden.length > 0 && (
         <div className="actions">
-          {hidden.map((kind) => (
+          {hidden.map(({ kind, label }) => (
             <Button key={kind} kind="quiet" onClick={() => setAsked([...asked, kind])}>
-              {kindText[kind]}
+              {label}
             </Button>
           ))}
         </div>
