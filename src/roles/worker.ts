@@ -202,6 +202,16 @@ function startLinkMails(config: Config, { database: { pool }, waker, pulse, log 
   return { stop: () => Promise.all(loops.map((each) => each.stop())) };
 }
 
+/** Folds counts of usage and statistics, and removes files of messages that are no longer named. */
+function startCountsAndFiles({ CARILLON_HOME: home }: Config, { database: { pool }, pulse }: LoopDeps) {
+  const loops = [
+    startUsageCounts({ pool, pulse }),
+    startStatCounts({ pool, pulse }),
+    startAttachmentRemoval({ pool, store: createHomeStore(home), pulse }),
+  ];
+  return { stop: () => Promise.all(loops.map((each) => each.stop())) };
+}
+
 function checkConnections(pool: pg.Pool, poolMax: number, log: Logger): Promise<void> {
   const connections = poolMax + HEAVY_READ_CONNECTIONS + EVALUATION_CONNECTIONS;
   return checkServer(pool, connections, (facts, message) => log.warn(facts, message));
@@ -280,9 +290,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { pool } = database;
   const wallets = startWallets({ config, pool, waker, log });
   const flows = startFlowWork(config, { events, keyring }, loops);
-  const counts = [startUsageCounts({ pool, pulse }), startStatCounts({ pool, pulse })];
+  const counts = startCountsAndFiles(config, loops);
   const links = startLinkMails(config, loops);
-  const files = startAttachmentRemoval({ pool, store: createHomeStore(config.CARILLON_HOME), pulse });
   if (config.CLAMD_URL !== undefined) void announceScanner(config.CLAMD_URL, log);
   const metrics = await serveMetrics('worker', { config, pool, log, sources: workerFigures(pool) });
   log.info({ namespace: engine.namespace }, 'worker started');
@@ -290,19 +299,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     async stop() {
       stopping.abort();
       await metrics?.stop();
-      const working = [
-        pulse,
-        sync,
-        tracking,
-        brakes,
-        wallets,
-        audience,
-        flows,
-        ...counts,
-        links,
-        files,
-        workers,
-      ];
+      const working = [pulse, sync, tracking, brakes, wallets, audience, flows, counts, links, workers];
       await Promise.all(working.map((each) => each.stop()));
       checker.close();
       for (const part of [...Object.values(reads), egress, process, waker, engine, database])
