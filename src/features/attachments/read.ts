@@ -55,7 +55,7 @@ class Reading implements ReadAttachments {
   }
 
   /** Reports what is wrong with a file. @param whole the field of problems with its content */
-  report(n: number, problems: readonly FileProblem[], whole: string): void {
+  refuseFile(n: number, problems: readonly FileProblem[], whole: string): void {
     for (const { part, message } of problems)
       this.refuse(`attachments.${n}.${part === 'content' ? whole : part}`, message);
   }
@@ -166,7 +166,7 @@ export async function readAttachments(
     reading.fingerprint.push(fingerprintOf(body, sha256 ?? null));
     if (decoded && sha256) {
       const { filename, contentType, size, folded, problems } = decoded;
-      reading.report(n, problems, 'content');
+      reading.refuseFile(n, problems, 'content');
       const field = `attachments.${n}.content`;
       reading.files.push({ filename, contentType, size, ...placed(body), sha256, folded, field });
       continue;
@@ -179,7 +179,7 @@ export async function readAttachments(
       continue;
     }
     const { filename, contentType, problems } = await checkUpload(deps, upload, file, body);
-    reading.report(n, problems, 'attachment_id');
+    reading.refuseFile(n, problems, 'attachment_id');
     const { size } = file;
     reading.files.push({
       ...{ filename, contentType, size, ...placed(body) },
