@@ -9,6 +9,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../src/delivery/terms/addresses/email.ts';
 import { parsePhone } from '../src/delivery/terms/addresses/phone.ts';
+import { bufferSource } from '../src/features/attachments/byte-source.ts';
+import { checkFile } from '../src/features/attachments/checks.ts';
+import { decodeFile } from '../src/features/attachments/decode.ts';
 import { parseMail } from '../src/features/inbox/mail/contents.ts';
 import { readDate } from '../src/features/inbox/mail/header-date.ts';
 import { parseReturnPath } from '../src/delivery/terms/addresses/return-path.ts';
@@ -84,7 +87,11 @@ function request(type: string, ...chunks: Buffer[]): CountedRequest {
   }) as unknown as CountedRequest;
 }
 
-const unmetered = { take: () => undefined, release: () => undefined };
+const unmetered = { reserve: () => false, take: () => undefined, release: () => undefined };
+
+const dangerous = new Set(['exe']);
+const check = (filename: string, text: string) =>
+  checkFile(bufferSource(Buffer.from(text)), { filename, contentType: null }, dangerous);
 
 function reportPart(type: string, text: string): string {
   return `Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--b--\r\n`;
@@ -275,6 +282,12 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'sniffContentType of XML': [512 * KB, (text) => sniffContentType(Buffer.from(`<?xml ${text}`))],
   'sniffContentType of a ZIP': [512 * KB, (text) => sniffContentType(Buffer.from(`PK\u0003\u0004${text}`))],
   'sniffContentType of an MP3': [512 * KB, (text) => sniffContentType(Buffer.from(`ID3${text}`))],
+  'checkFile of a calendar': [256 * KB, (text) => check('a.ics', `BEGIN:VCALENDAR\nMETHOD:${text}`)],
+  'checkFile of a ZIP': [256 * KB, (text) => check('a.zip', `PK\u0003\u0004${text}PK\u0005\u0006`)],
+  'decodeFile of anything': [
+    256 * KB,
+    (content) => decodeFile({ filename: 'a', contentType: null, content }, dangerous),
+  ],
   fingerprintOf: [256 * KB, (text) => fingerprintOf({ html: text, to: text.slice(0, 1_000) })],
   guardCell: [MB, guardCell],
   'guardCell after a semicolon': [MB, (text) => guardCell(`a;${text}`)],

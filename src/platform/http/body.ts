@@ -13,6 +13,10 @@ export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
 /** After a 413 the rest of the body is discarded up to these limits, so that the client can read the response. */
 export const LINGER_MS = 2_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
+/** How often bytes are discarded, and how many each time: in pieces of at most 64 KiB, of which a connection has one. */
+const TURN_MS = 10;
+const DISCARDED_PER_TURN = 1024 * 1024;
+const PIECES_PER_TURN = 16;
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
@@ -69,8 +73,9 @@ export function readPieces(
  * @throws as {@link readPieces}
  */
 export async function readBody(request: CountedRequest, limit: number, meter: BodyMeter): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-  const body = new GrowingBuffer(limit);
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > limit) throw tooLarge(limit);
+  const body = new GrowingBuffer(limit, meter.reserve(declared) ? declared : 0);
   await readPieces(request, (piece) => {
     if (body.length + piece.length > limit) throw tooLarge(limit);
     meter.take(piece.length);
@@ -109,19 +114,52 @@ export async function* streamBody(request: CountedRequest, limit: number): Async
 }
 
 /**
- * Reads and discards the rest of a body for a bounded time. Closing the connection at once would reset it, and the
- * client would lose the response.
+ * Creates a function that reads and discards the rest of a body for a bounded time. Closing the connection at once would
+ * reset it, and the client would lose the response. All requests together discard at most a hundred megabytes per second,
+ * in turn, so that the process also serves others while many large bodies are refused.
  */
-export function discardRest(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  let discarded = 0;
-  const end = setTimeout(() => request.socket.destroy(), LINGER_MS).unref();
-  request.on('data', (chunk: Buffer) => {
-    discarded += chunk.length;
-    if (discarded > LINGER_BYTES) request.socket.destroy();
-  });
-  request.once('close', () => clearTimeout(end));
-  request.resume();
+export function createDiscarder(): (request: IncomingMessage) => void {
+  const active = new Set<IncomingMessage>();
+  const paused = new Set<IncomingMessage>();
+  let left = DISCARDED_PER_TURN;
+  let turns: NodeJS.Timeout | undefined;
+
+  function turn(): void {
+    left = DISCARDED_PER_TURN;
+    for (const request of [...paused].slice(0, PIECES_PER_TURN)) {
+      paused.delete(request);
+      request.resume();
+    }
+  }
+
+  function forget(request: IncomingMessage): void {
+    paused.delete(request);
+    active.delete(request);
+    if (active.size > 0) return;
+    clearInterval(turns);
+    turns = undefined;
+  }
+
+  return function discardRest(request) {
+    if (request.complete || request.destroyed) return;
+    let discarded = 0;
+    const end = setTimeout(() => request.socket.destroy(), LINGER_MS).unref();
+    active.add(request);
+    turns ??= setInterval(turn, TURN_MS).unref();
+    request.on('data', (chunk: Buffer) => {
+      discarded += chunk.length;
+      left -= chunk.length;
+      if (discarded > LINGER_BYTES) request.socket.destroy();
+      if (left > 0) return;
+      request.pause();
+      paused.add(request);
+    });
+    request.once('close', () => {
+      clearTimeout(end);
+      forget(request);
+    });
+    request.resume();
+  };
 }
 
 export function hasBody(request: IncomingMessage): boolean {
@@ -151,6 +189,21 @@ export interface JsonBody {
   suspect: boolean;
 }
 
+/** Reads a JSON body as text. Its bytes are no longer in memory when the text is parsed. */
+async function readText(
+  request: CountedRequest,
+  limit: number,
+  optional: boolean,
+  meter: BodyMeter,
+): Promise<{ text: string; suspect: boolean }> {
+  const bytes = await readBody(request, limit, meter);
+  if (optional && bytes.length > 0) requireJsonType(request);
+  if (!isUtf8(bytes)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
+  requireModestShape(bytes);
+  const suspect = bytes.includes('\\u') || bytes.includes('__proto__');
+  return { text: bytes.toString('utf8'), suspect };
+}
+
 /**
  * Reads and parses a JSON body.
  * @param optional an empty body counts as `{}`
@@ -168,13 +221,9 @@ export async function readJson(
   }
   // A chunked body may turn out to be empty, and an empty body needs no type. So an optional one is read first.
   if (!optional) requireJsonType(request);
-  const bytes = await readBody(request, limit, meter);
-  if (bytes.length === 0 && optional) return { value: {}, suspect: false };
-  if (optional) requireJsonType(request);
-  if (!isUtf8(bytes)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
-  requireModestShape(bytes);
-  const value = parseJson(bytes.toString('utf8'));
-  return { value, suspect: bytes.includes('\\u') || bytes.includes('__proto__') };
+  const { text, suspect } = await readText(request, limit, optional, meter);
+  if (text === '' && optional) return { value: {}, suspect: false };
+  return { value: parseJson(text), suspect };
 }
 
 function requireModestShape(bytes: Buffer): void {

@@ -16,12 +16,17 @@ const MIN_CAPACITY = 4_096;
  */
 export class GrowingBuffer {
   readonly #limit: number;
+  readonly #expected: number;
   #bytes: Buffer = EMPTY;
   #length = 0;
 
-  /** @param limit maximum number of bytes that will be appended */
-  constructor(limit: number) {
+  /**
+   * @param limit maximum number of bytes that will be appended
+   * @param expected how many bytes to make room for at once, so that they are not copied again and again
+   */
+  constructor(limit: number, expected = 0) {
     this.#limit = limit;
+    this.#expected = expected;
   }
 
   get length(): number {
@@ -44,7 +49,7 @@ export class GrowingBuffer {
   }
 
   #grow(length: number): void {
-    const wanted = Math.min(this.#limit, Math.max(MIN_CAPACITY, 2 * this.#bytes.length));
+    const wanted = Math.min(this.#limit, Math.max(MIN_CAPACITY, this.#expected, 2 * this.#bytes.length));
     const larger = Buffer.allocUnsafeSlow(Math.max(wanted, length));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Overload } from '../../../src/errors.ts';
 import { createBodyBudgets } from '../../../src/platform/http/body-budgets.ts';
 import { createFileSink } from '../../../src/platform/http/file-sink.ts';
@@ -101,12 +101,12 @@ function holding(count: number, begin: (n: number) => Held): () => number {
   };
 }
 
-/** A request with a body of nearly 5 MB. */
-function echo(token: string) {
+/** A request with a body of nearly 5 MB, or of another size. */
+function echo(token: string, bytes = 5_000_000) {
   const headers = { 'Content-Type': 'application/json' };
   return api.request('POST', '/v1/my/probe/echo/1', {
     token,
-    rawBody: `{"subject":"x","data":{"a":"${'y'.repeat(5_000_000)}"}}`,
+    rawBody: `{"subject":"x","data":{"a":"${'y'.repeat(bytes)}"}}`,
     headers,
   });
 }
@@ -129,7 +129,7 @@ describe('a body', () => {
       expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
         503,
         'unavailable',
-        '1',
+        '2',
       ]);
     });
     expect((await echo(api.other.apiKey)).status).toBe(200);
@@ -137,10 +137,11 @@ describe('a body', () => {
     await eventually(async () => expect((await echo(api.apiKey)).status).toBe(200));
   });
 
-  it('counts as much as has arrived of it, not what it announces', async () => {
+  it('counts as much as has arrived of it, and what it announces only against large ones', async () => {
     const head = { ...withKey(api.apiKey), 'Content-Length': String(5 * MIB) };
     for (let n = 0; n < 8; n += 1) hold('/v1/my/probe/echo/1', 1_000, head);
-    expect((await echo(api.apiKey)).status).toBe(200);
+    expect((await echo(api.apiKey, 1_000_000)).status).toBe(200);
+    expect((await echo(api.other.apiKey)).status).toBe(200);
   });
 
   it('of a stranger is 503 beyond the 1 MiB of the network, and no other network waits', async () => {
@@ -213,6 +214,37 @@ describe('the budgets', () => {
     expect(reports).toHaveLength(2);
   });
 
+  it('make room for a large body at once, for what arrives within five seconds', () => {
+    jest.useFakeTimers();
+    try {
+      const budgets = createBodyBudgets(() => undefined);
+      const meters = Array.from({ length: 4 }, (_, n) => budgets.open('account', String(n)));
+      for (const meter of meters.slice(0, 4)) meter.reserve(9 * MIB);
+      const reserve = (caller: string, mib: number) => () =>
+        budgets.open('account', caller).reserve(mib * MIB);
+      expect(reserve('x', 9)).toThrow(Overload);
+      expect(reserve('0', 8)).toThrow(Overload);
+      // Small bodies find room, whatever the others announce.
+      const small = Array.from({ length: 64 }, (_, n) => budgets.open('account', `small ${n}`));
+      for (const meter of small) {
+        meter.reserve(MIB);
+        meter.take(MIB);
+      }
+      expect(() => meters[0]?.take(1)).toThrow(Overload);
+      for (const meter of small) meter.release();
+      meters[0]?.take(9 * MIB);
+      meters[0]?.release();
+      meters[1]?.take(MIB);
+      expect(reserve('y', 9)).not.toThrow();
+      jest.advanceTimersByTime(5_000);
+      // One megabyte has arrived.
+      for (const caller of ['1', 'a']) expect(reserve(caller, 15)).not.toThrow();
+      expect(reserve('b', 5)).not.toThrow();
+      expect(reserve('c', 2)).toThrow(Overload);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
   it('report each by itself', () => {
     const reports: unknown[] = [];
     const budgets = createBodyBudgets((facts) => reports.push(facts));
