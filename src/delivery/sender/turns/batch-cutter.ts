@@ -1,4 +1,5 @@
 import { BLOCKS_CLASS } from '../../terms/backlog.ts';
+import { LETTER_QUEUE, type QueueChannel } from '../../terms/channels/queue-channel.ts';
 import { MAX_WEIGHT_AT_ONCE } from '../../content/templates/content-weight.ts';
 import { messageClasses } from '../../terms/message.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
@@ -24,6 +25,9 @@ export const isLong = (claims: readonly Claim[]): boolean => fileBytesOf(claims)
 export function isHeavyClaim({ weight }: Claim): boolean {
   return weight > MAX_WEIGHT_AT_ONCE;
 }
+
+/** Whether the claim may wait for a thread, or for memory or a connection for its files, while others are handed over. */
+const isSlow = (claim: Claim): boolean => isHeavyClaim(claim) || fileBytesOf([claim]) > 0;
 
 /** Bounds of a batch. */
 export interface BatchBounds {
@@ -65,8 +69,10 @@ function keyOf(claim: Claim): number {
   return isHeavyClaim(claim) ? -key : key;
 }
 
-const keysOf = (accountId: number) =>
-  [accountId, -accountId, accountId + LETTERS, -accountId - LETTERS] as const;
+const keysOf = (accountId: number, queue: QueueChannel | undefined): readonly number[] => {
+  const key = queue === LETTER_QUEUE ? accountId + LETTERS : accountId;
+  return [key, -key];
+};
 
 const isOfCampaign = ({ class: priority }: { class: number }) => priority >= messageClasses.campaign;
 
@@ -82,6 +88,8 @@ class Batch {
   readonly #bounds: BatchBounds;
   #bytes = 0;
   #files = 0;
+  /** Whether a letter waits for room. Later ones must not go before it: it might never find enough. */
+  #filesWait = false;
   #weight = 0;
 
   constructor(bounds: BatchBounds) {
@@ -117,12 +125,16 @@ class Batch {
   }
 
   #takesFiles(bytes: number): boolean {
+    if (this.#filesWait && bytes > 0) return false;
     if (this.claims.length > 0 && this.#files + bytes > MAX_FILES) return false;
     return this.#bounds.long || this.#files + bytes <= MANY_BYTES;
   }
 
   hasRoomFor({ bytes, letter }: Claim): boolean {
-    if (letter && !this.#bounds.hasFileRoom(this.#files + letter.fileBytes)) return false;
+    if (letter && !this.#bounds.hasFileRoom(this.#files + letter.fileBytes)) {
+      this.#filesWait ||= this.claims.length === 0;
+      return false;
+    }
     return this.#bounds.hasRoom(this.#bytes + bytes);
   }
 
@@ -154,16 +166,16 @@ class Batch {
 export class BatchCutter {
   #classes: ClassQueue[] = [];
   #length = 0;
-  #heavy = 0;
+  #slow = 0;
   #ofBlocks = 0;
 
   get length(): number {
     return this.#length;
   }
 
-  /** How many of the claims are heavy. */
-  get heavy(): number {
-    return this.#heavy;
+  /** How many of the claims are heavy or have files. */
+  get slow(): number {
+    return this.#slow;
   }
 
   /** How many of the claims are messages of blocks. */
@@ -176,11 +188,11 @@ export class BatchCutter {
     return this.#classes.find(({ class: priority }) => priority === wanted)?.accounts.size ?? 0;
   }
 
-  /** Whether claims of the account wait in this class. */
-  has(wanted: { class: number; accountId: number }): boolean {
+  /** Whether claims of the account wait in this class, and in this queue; by default in one that has no letters. */
+  has(wanted: { class: number; accountId: number; queue?: QueueChannel }): boolean {
     return this.#classes.some(
       ({ class: priority, accounts }) =>
-        priority === wanted.class && keysOf(wanted.accountId).some((key) => accounts.has(key)),
+        priority === wanted.class && keysOf(wanted.accountId, wanted.queue).some((key) => accounts.has(key)),
     );
   }
 
@@ -192,7 +204,7 @@ export class BatchCutter {
       else accounts.set(keyOf(claim), [claim]);
     }
     this.#length += claims.length;
-    this.#heavy += claims.filter(isHeavyClaim).length;
+    this.#slow += claims.filter(isSlow).length;
     this.#ofBlocks += claims.filter(({ block }) => block).length;
   }
 
@@ -204,7 +216,7 @@ export class BatchCutter {
       if (!this.#cutFrom(queue.accounts, batch)) break;
     }
     this.#length -= batch.claims.length;
-    this.#heavy -= batch.claims.filter(isHeavyClaim).length;
+    this.#slow -= batch.claims.filter(isSlow).length;
     if (batch.claims[0]?.block) this.#ofBlocks -= batch.claims.length;
     return batch.claims;
   }
@@ -225,7 +237,7 @@ export class BatchCutter {
     const claims = this.#classes.flatMap(({ accounts }) => [...accounts.values()].flat());
     this.#classes = [];
     this.#length = 0;
-    this.#heavy = 0;
+    this.#slow = 0;
     this.#ofBlocks = 0;
     return claims;
   }

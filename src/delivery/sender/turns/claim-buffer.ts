@@ -1,5 +1,6 @@
 import { BLOCKS_CLASS } from '../../terms/backlog.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
+import { LETTER_QUEUE, type QueueChannel } from '../../terms/channels/queue-channel.ts';
 import { createBatchSizes, MAX_BATCH, type BatchSizes } from './batch-size.ts';
 import { BatchCutter, isHeavyClaim } from './batch-cutter.ts';
 import { type FileRoom, unboundedFiles } from './file-room.ts';
@@ -53,8 +54,8 @@ export interface ClaimBuffer {
   wantsBlocks(): boolean;
   /** Whether the buffer has no claims. */
   isEmpty(): boolean;
-  /** Whether the buffer has claims of this backlog. */
-  has(backlog: { class: number; accountId: number }): boolean;
+  /** Whether the buffer has claims of this backlog, or enough letters with files if it is one of letters. */
+  has(backlog: { class: number; accountId: number; queue?: QueueChannel }): boolean;
   add(claims: readonly Claim[]): void;
   /** Measures a batch that the provider has processed. @param ms that the provider took for its messages */
   measure(messages: number, ms: number): void;
@@ -161,9 +162,9 @@ const boundsOf = (sizes: BatchSizes, share: number) => ({
   inARow: sizes.inARow(),
 });
 
-/** How many claims count as waiting. Heavy claims, which wait for threads, never keep out other accounts. */
+/** How many claims count as waiting. Slow ones, which wait for threads, memory or connections, never keep out others. */
 const waitingIn = (cutter: BatchCutter, ahead: number) =>
-  cutter.length - cutter.ofBlocks - cutter.heavy + Math.min(cutter.heavy, Math.ceil(ahead / 2));
+  cutter.length - cutter.ofBlocks - cutter.slow + Math.min(cutter.slow, Math.ceil(ahead / 2));
 
 /** @param ahead number of claims in a full buffer */
 const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead - length : 0);
@@ -201,6 +202,8 @@ function createQueueWants(cutter: BatchCutter, sizes: BatchSizes, isStalled: () 
   return {
     wanted: () => (isStalled() ? 0 : wantedNow(waiting(), sizes.ahead())),
     wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waiting(), sizes.ahead())),
+    has: (backlog: Parameters<ClaimBuffer['has']>[0]) =>
+      cutter.has(backlog) || (backlog.queue === LETTER_QUEUE && cutter.slow >= 2 * sizes.ahead()),
   };
 }
 
@@ -273,7 +276,6 @@ export function createClaimBuffer(
     ...createQueueWants(cutter, sizes, stalls.isStalled),
     ...createBlockWants(cutter, sizes, stalls.areBlocksStalled),
     isEmpty: () => cutter.length === 0,
-    has: (backlog) => cutter.has(backlog),
     add(claims) {
       cutter.add(claims);
       serve();

@@ -89,3 +89,27 @@ it('keeps no other mail waiting while a message of 20 MB is under way', async ()
   buffer.finish(long as Claim[]);
   expect(sizes(await batches(buffer))).toEqual([[100_000, 100_000]]);
 });
+
+it('lets no later letters go before one that waits for room', async () => {
+  const buffer = openBuffer(false);
+  buffer.add(claims(1, 2, MIB));
+  const [under] = await batches(buffer);
+  buffer.add([...claims(1, 1, 20 * MIB), ...claims(2, 2, MIB), ...claims(1, 3, 0), ...claims(1, 2)]);
+  expect(sizes(await batches(buffer))).toEqual([[0], [null]]);
+  buffer.finish(under as Claim[]);
+  expect(sizes(await batches(buffer))).toEqual([[20 * MIB]]);
+});
+
+it('asks for other messages while letters wait for connections', () => {
+  const buffer = openBuffer(true);
+  buffer.add(claims(1_000, 1, 9 * MIB));
+  const ofAccount = { class: 0, accountId: 1 };
+  expect(buffer.wanted()).toBe(0);
+  expect(buffer.wantedOfOthers()).toBeGreaterThan(0);
+  expect(buffer.has({ ...ofAccount, queue: 'email_whole' })).toBe(true);
+  expect(buffer.has({ ...ofAccount, queue: 'email' })).toBe(false);
+  // Other senders may take further letters.
+  expect(buffer.has({ class: 0, accountId: 2, queue: 'email_whole' })).toBe(true);
+  buffer.add(claims(1, 1));
+  expect(buffer.has({ ...ofAccount, queue: 'email' })).toBe(true);
+});
