@@ -11,20 +11,28 @@ export async function forgetSize(db: Queryable, providerId: number): Promise<voi
   await db.query('delete from provider_sizes where provider_id = $1', [providerId]);
 }
 
+/** How long a sender remembers what it has stored. Another one may store something else meanwhile. */
+const REMEMBER_MS = 60_000;
+
 /**
- * Stores what a mail server says at each connection (SIZE of RFC 1870), but only when it says something else than
- * before.
+ * Stores what a mail server says at each connection (SIZE of RFC 1870), at most once a minute unless it says something
+ * else than before.
  * @param providerId as in `send_queue`
+ * @param now returns milliseconds of a monotonic clock
  * @returns to be called with the maximum size in bytes; null: the server names none. It returns at once and never
  *   throws: what could not be stored is stored at the next connection.
  */
-export function createSizeRecorder(db: Queryable, providerId: number): (maxBytes: number | null) => void {
-  let stored: number | null | undefined;
+export function createSizeRecorder(
+  db: Queryable,
+  providerId: number,
+  now: () => number = () => performance.now(),
+): (maxBytes: number | null) => void {
+  let stored: { maxBytes: number | null; at: number } | null = null;
   return (maxBytes) => {
-    if (maxBytes === stored) return;
-    stored = maxBytes;
+    if (stored && maxBytes === stored.maxBytes && now() - stored.at < REMEMBER_MS) return;
+    stored = { maxBytes, at: now() };
     const storing: Promise<unknown> =
       maxBytes === null ? forgetSize(db, providerId) : db.query(LEARN, [providerId, maxBytes]);
-    storing.catch(() => (stored = undefined));
+    storing.catch(() => (stored = null));
   };
 }

@@ -1,4 +1,4 @@
-// What a mail server says about the size of messages is stored when a sender connects, once until it says something else.
+// What a mail server says about the size of messages is stored when a sender connects, at most once a minute if it is the same.
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { createSizeRecorder } from '../../../../src/delivery/ledger/facts/provider-sizes.ts';
 import { createSmtpProvider } from '../../../../src/delivery/wire/providers/smtp/hand-over.ts';
@@ -99,4 +99,17 @@ it('writes the same size once, and again if it could not be stored', async () =>
   const now = written;
   for (let n = 0; n < 5; n += 1) onSize(1_000);
   expect(written).toBe(now);
+});
+
+it('corrects within a minute what another sender has stored meanwhile', async () => {
+  let seconds = 0;
+  const { pool } = made.database;
+  const onSize = createSizeRecorder(pool, 10, () => seconds * 1_000);
+  onSize(2_000);
+  await eventually(async () => expect(await sizes()).toContainEqual({ id: 10, bytes: 2_000 }));
+  createSizeRecorder(pool, 10)(1_000);
+  await eventually(async () => expect(await sizes()).toContainEqual({ id: 10, bytes: 1_000 }));
+  seconds = 60;
+  onSize(2_000);
+  await eventually(async () => expect(await sizes()).toContainEqual({ id: 10, bytes: 2_000 }));
 });
