@@ -1,7 +1,7 @@
 /**
- * A program that sends 200 requests of 9 MB at once, with the keys of several accounts in turn, and repeats those that get a
- * 503 after the time that the response asks for, until all have succeeded. Its arguments: the port, and the keys,
- * separated by commas. It prints a JSON object with what it has seen.
+ * A program that sends messages of 9 MB at once, with the keys of several accounts in turn, and repeats those that get a 503
+ * after the time that the response asks for, until all have succeeded. Its arguments: the port, the number of messages,
+ * and the keys, separated by commas. It prints a JSON object with what it has seen.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,15 +9,16 @@ import http from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const REQUESTS = 200;
 const FILE_BYTES = 5 * 1024 * 1024;
 const HTML_BYTES = 2_000_000;
 
-const [port, keyList = ''] = process.argv.slice(2);
+const [port, count = '', keyList = ''] = process.argv.slice(2);
 const keys = keyList.split(',');
 const agent = new http.Agent({ keepAlive: true, maxSockets: Infinity });
 
-const opening = `{"html":"${'x'.repeat(HTML_BYTES)}","attachments":[{"filename":"large.bin","content":"`;
+const opening =
+  '{"channel":"email","to":"ada@example.com","subject":"Large",' +
+  `"html":"${'x'.repeat(HTML_BYTES)}","attachments":[{"filename":"large.bin","content":"`;
 /** The end of each file. Its beginning is unique, so that no two requests have equal files. */
 const rest = Buffer.from(`${randomBytes(FILE_BYTES - 3).toString('base64')}"}]}`);
 const PIECE_BYTES = 64 * 1024;
@@ -35,7 +36,7 @@ interface Reply {
 
 async function send(n: number): Promise<Reply> {
   const request = http.request({
-    ...{ agent, host: '127.0.0.1', port, method: 'POST', path: '/v1/my/probe/files' },
+    ...{ agent, host: '127.0.0.1', port, method: 'POST', path: '/v1/my/messages' },
     headers: {
       Authorization: `Bearer ${keys[n % keys.length]}`,
       'Content-Type': 'application/json',
@@ -59,7 +60,7 @@ async function send(n: number): Promise<Reply> {
 }
 
 /** @returns how many requests were sent until it succeeded */
-async function sendUntilStored(n: number, first: (reply: Reply) => void): Promise<number> {
+async function sendUntilAccepted(n: number, first: (reply: Reply) => void): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     // A connection that the server closes after a 503 may be lost before the response is read.
     const reply = await send(n).catch((): Reply => ({ status: 0, retryAfter: 1 }));
@@ -73,14 +74,14 @@ async function sendUntilStored(n: number, first: (reply: Reply) => void): Promis
 const firstStatuses: Record<number, number> = {};
 const began = performance.now();
 const tries = await Promise.all(
-  Array.from({ length: REQUESTS }, (_, n) =>
-    sendUntilStored(n, ({ status }) => {
+  Array.from({ length: Number(count) }, (_, n) =>
+    sendUntilAccepted(n, ({ status }) => {
       firstStatuses[status] = (firstStatuses[status] ?? 0) + 1;
     }),
   ),
 );
 const seconds = (performance.now() - began) / 1_000;
 process.stdout.write(
-  JSON.stringify({ firstStatuses, tries: Math.max(...tries), stored: tries.length, seconds }),
+  JSON.stringify({ firstStatuses, tries: Math.max(...tries), accepted: tries.length, seconds }),
 );
 agent.destroy();

@@ -31,6 +31,8 @@ interface Scale {
   money: { messages: number; recipients: number; kills: number };
   /** Number of random facts about messages, of messages of the API and of campaigns each, and of kills meanwhile. */
   stats: { facts: number; messages: number; kills: number };
+  /** Number of messages of 9 MB at once, and of the accounts that send them. */
+  largeBodies: { requests: number; accounts: number };
   /**
    * Carillon promises that stranded work continues within 15 s of the restart. Only the full tests check this, because
    * they have the machine to themselves. A busy machine must not fail `npm test`.
@@ -51,6 +53,7 @@ export const scale: Scale = full
       engineDownMs: 60_000,
       backends: fullKills,
       failOver: { messages: 6_000, downMs: 20_000 },
+      largeBodies: { requests: 200, accounts: 16 },
       imports: { rows: 500_000, kills: 12, runs: 5 },
       bulkActions: { contacts: 50_000, kills: 8 },
       inbound: { mails: 5_000, kills: 12 },
@@ -71,6 +74,7 @@ export const scale: Scale = full
       engineDownMs: 8_000,
       backends: shortKills,
       failOver: { messages: 1_000, downMs: 7_000 },
+      largeBodies: { requests: 48, accounts: 8 },
       imports: { rows: 20_000, kills: 2, runs: 1 },
       bulkActions: { contacts: 2_000, kills: 2 },
       inbound: { mails: 800, kills: 4 },
