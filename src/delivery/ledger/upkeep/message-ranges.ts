@@ -19,6 +19,10 @@ const RANGES_OF_MESSAGES = 8;
 /** Longest time between taking an id from the sequence and the commit of its message. */
 const LATE_MS = 3_600_000;
 
+/** The table that names the stored files of messages. */
+const ATTACHMENTS = 'message_attachments';
+const FILES_AT_ONCE = 1_000;
+
 const messages: RangedTable = {
   name: 'messages',
   sequence: MESSAGE_ID_SEQUENCE,
@@ -52,7 +56,7 @@ const messageContents: RangedTable = {
 /** Tables of what is removed with the contents of messages. */
 const contentTables: RangedTable[] = [
   messageContents,
-  ...['letters', 'letter_addresses', 'message_attachments'].map((name) => ({ ...messageContents, name })),
+  ...['letters', 'letter_addresses', ATTACHMENTS].map((name) => ({ ...messageContents, name })),
 ];
 
 /** The tables that grow with each message. They are partitioned by ranges of message ids. */
@@ -151,6 +155,35 @@ interface Dropping {
 }
 
 /**
+ * Has the files that the messages of a partition name looked at in an hour, when the partition is gone: what nothing else
+ * names is removed then, even if the contents were to be kept for longer when it was stored.
+ */
+async function lookAtFiles(client: Queryable, partition: string, progress: () => void): Promise<void> {
+  let after: [accountId: number, sha256: Buffer] = [0, Buffer.alloc(0)];
+  for (;;) {
+    const { rows } = await client.query<{ account_id: number; sha256: Buffer }>(
+      `with named as materialized (
+         select distinct account_id, sha256 from ${partition}
+         where stored and (account_id, sha256) > ($1, $2) order by 1, 2 limit $3
+       ), found as materialized (
+         select f.account_id, f.sha256 from attachment_files f
+         where (f.account_id, f.sha256) in (select * from named) and f.kept_until > now() + interval '1 hour'
+         order by f.account_id, f.sha256 for no key update
+       ), due as (
+         update attachment_files f set kept_until = now() + interval '1 hour' from found
+         where f.account_id = found.account_id and f.sha256 = found.sha256
+       )
+       select * from named order by 1, 2`,
+      [...after, FILES_AT_ONCE],
+    );
+    progress();
+    const last = rows.at(-1);
+    if (!last || rows.length < FILES_AT_ONCE) return;
+    after = [last.account_id, last.sha256];
+  }
+}
+
+/**
  * Drops partitions whose ranges were all closed before `before`, unless one of their messages is queued. Before that,
  * it updates the tallies of campaigns with messages in the partition.
  */
@@ -174,6 +207,7 @@ async function dropClosed(
       (await isQueued(client, ids)) || (table === messages && (await isUncounted(client, ids)));
     // This is checked before anything is locked, so that no query waits for a partition that stays.
     if (await queued()) continue;
+    if (table.name === ATTACHMENTS) await lookAtFiles(client, name, progress);
     if (await dropPartition(client, table.name, name, queued)) dropped += 1;
   }
   return dropped;

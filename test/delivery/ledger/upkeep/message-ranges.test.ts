@@ -133,6 +133,37 @@ describe('retention of messages', () => {
     expect(await query('select id from messages')).toHaveLength(2);
   });
 
+  it('has the files of dropped contents looked at, however long they were to be kept', async () => {
+    await query('truncate send_queue');
+    await query(
+      `with files as (
+         insert into attachment_files (account_id, sha256, storage_key, size, kept_until)
+         select $1, sha256(n::text::bytea), n, 1, now() + interval '1 year' from generate_series(1, 2) n
+         returning account_id, sha256
+       ) insert into message_attachments
+         (message_id, n, account_id, filename, content_type, disposition, size, sha256, stored)
+       select 1, n, account_id, 'a', 'text/plain', 'attachment', 1, sha256, n = 1 from files
+       cross join generate_series(1, 2) n where sha256 = sha256(n::text::bytea)`,
+      [account.accountId],
+    );
+    const kept = () =>
+      query(
+        `select storage_key as key, kept_until < now() + interval '1 day' as soon from attachment_files order by 1`,
+      );
+    await closeUntil(1);
+    await keep(30);
+    expect(await kept()).toEqual([
+      { key: '1', soon: false },
+      { key: '2', soon: false },
+    ]);
+    await keep(31);
+    expect(await partitionsOf('message_attachments')).not.toContain('message_attachments_0');
+    expect(await kept()).toEqual([
+      { key: '1', soon: true },
+      { key: '2', soon: false },
+    ]);
+  });
+
   it('never drops the content of a queued message', async () => {
     await query('delete from send_queue where message_id = 1');
     await closeUntil(1);
