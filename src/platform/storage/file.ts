@@ -22,8 +22,9 @@ export function safeFilename(given: string): string {
   if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name;
   const dot = name.lastIndexOf('.');
   const extension = dot > 0 && name.length - dot <= MAX_EXTENSION_LENGTH ? name.slice(dot) : '';
-  const stem = extension === '' ? name : name.slice(0, dot);
-  return cutUtf8(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension;
+  // The cut may be after a space or dot, which Windows ignores at the end: it would see another extension.
+  if (extension === '') return trimmed(cutUtf8(name, MAX_NAME_BYTES));
+  return cutUtf8(name.slice(0, dot), MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension;
 }
 
 /**

@@ -66,6 +66,8 @@ const refused = (what: string) => `${what}, which large mailbox providers refuse
 it.each([
   ['setup.EXE', PDF, 'filename', refused('names a file of the type .exe')],
   ['folder/run.bat. ', PDF, 'filename', refused('names a file of the type .bat')],
+  [`${'x'.repeat(195)}.bat. ${'x'.repeat(20)}`, PDF, 'filename', refused('names a file of the type .bat')],
+  [`${'x'.repeat(195)}.bat ${'x'.repeat(20)}`, PDF, 'filename', refused('names a file of the type .bat')],
   ['gpj\u202e.scr', PDF, 'filename', refused('names a file of the type .scr')],
   ['photo.jpg', EXE, 'content', refused('is a Windows program')],
   ['photo.jpg', ELF, 'content', refused('is a Linux program')],
