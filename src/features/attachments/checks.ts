@@ -14,6 +14,10 @@ const programs: Readonly<Record<string, string>> = {
   'application/x-msdownload': 'a Windows program',
   'application/x.ms.shortcut': 'a Windows shortcut',
 };
+/** Extensions of names that `safeFilename` does not change. */
+const PLAIN_EXTENSION = /^[a-z0-9_]{1,15}$/;
+/** Maximum number of other names in an archive: each takes microseconds, and a directory may have 90,000 names. */
+const MAX_ODD_NAMES = 2_000;
 const ARCHIVES = ['application/zip', 'application/java-archive'];
 const MAX_CALENDAR_BYTES = 1024 * 1024;
 
@@ -48,6 +52,25 @@ function nameProblem(filename: string, blocked: ReadonlySet<string>): FileProble
 const isArchive = (sniffed: string, head: Buffer) =>
   ARCHIVES.includes(sniffed) || head.toString('latin1') === 'PK\x03\x04';
 
+/**
+ * Looks for a name with a blocked extension.
+ * @returns also the number of unusual names that were looked at, which ends the search if it is too large
+ */
+function judgeNames(names: readonly string[], blocked: ReadonlySet<string>): { bad: string | null; odd: number } {
+  let odd = 0;
+  for (const name of names) {
+    if (!name.includes('.')) continue;
+    const extension = extensionOf(name);
+    const isPlain = PLAIN_EXTENSION.test(extension);
+    if (isPlain && !blocked.has(extension)) continue;
+    if (!isPlain) odd += 1;
+    if (odd > MAX_ODD_NAMES) break;
+    const safe = safeFilename(name);
+    if (blocked.has(extensionOf(safe))) return { bad: safe, odd };
+  }
+  return { bad: null, odd };
+}
+
 async function contentProblem(
   source: ByteSource,
   sniffed: string,
@@ -60,8 +83,9 @@ async function contentProblem(
   if (!isArchive(sniffed, await source.read(0, 4))) return [];
   const names = await zipNames(source);
   if (!names) return problem('is a zip file whose directory cannot be read');
-  const bad = names.map((name) => safeFilename(name)).find((name) => blocked.has(extensionOf(name)));
-  return bad === undefined ? [] : problem(refused(`contains ${bad}`));
+  const { bad, odd } = judgeNames(names, blocked);
+  if (odd > MAX_ODD_NAMES) return problem(`is a zip file with more than ${MAX_ODD_NAMES} unusual names`);
+  return bad === null ? [] : problem(refused(`contains ${bad}`));
 }
 
 /** The method of a calendar (RFC 5546, section 1.4); null if it has none, and is no invitation. */
@@ -92,6 +116,23 @@ export const isInvitation = (contentType: string): boolean =>
   essenceOf(contentType) === 'text/calendar' && parameterOf(contentType, 'method') !== null;
 
 /**
+ * Checks the name and the type of a file whose content was checked before.
+ * @param blocked as for {@link checkFile}
+ */
+export async function checkNamed(
+  source: ByteSource,
+  given: GivenFile & { contentType: string },
+  blocked: ReadonlySet<string>,
+): Promise<CheckedFile> {
+  const filename = safeFilename(given.filename);
+  const { contentType } = given;
+  const problems = nameProblem(filename, blocked);
+  if (essenceOf(contentType) !== 'text/calendar') return { filename, contentType, problems };
+  const calendar = await calendarType(source, contentType);
+  return { filename, contentType: calendar.contentType, problems: [...problems, ...calendar.problems] };
+}
+
+/**
  * Checks a file, and finds its name and type as mails have them.
  * @param blocked extensions of files that are refused, by name, by content, and in archives; empty: nothing is
  */
@@ -100,11 +141,8 @@ export async function checkFile(
   given: GivenFile,
   blocked: ReadonlySet<string>,
 ): Promise<CheckedFile> {
-  const filename = safeFilename(given.filename);
   const sniffed = await sniffFile(source);
-  const contentType = given.contentType ?? typeOf(filename, sniffed);
-  const problems = [...nameProblem(filename, blocked), ...(await contentProblem(source, sniffed, blocked))];
-  if (essenceOf(contentType) !== 'text/calendar') return { filename, contentType, problems };
-  const calendar = await calendarType(source, contentType);
-  return { filename, contentType: calendar.contentType, problems: [...problems, ...calendar.problems] };
+  const contentType = given.contentType ?? typeOf(safeFilename(given.filename), sniffed);
+  const { problems, ...checked } = await checkNamed(source, { ...given, contentType }, blocked);
+  return { ...checked, problems: [...problems, ...(await contentProblem(source, sniffed, blocked))] };
 }

@@ -6,7 +6,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import { readFolded } from '../../platform/storage/folded.ts';
 import type { ByteSource } from './byte-source.ts';
-import { checkFile, isInvitation, type CheckedFile, type FileProblem } from './checks.ts';
+import { checkNamed, isInvitation, type CheckedFile, type FileProblem } from './checks.ts';
 import type { FileDecoder } from './decode-gate.ts';
 import { type FileRow, findFiles, findUploads, type UploadRow } from './model.ts';
 import type { AttachmentBody } from './schema.ts';
@@ -103,14 +103,17 @@ export const storedSource = (
   { storage_key: key, size }: Pick<FileRow, 'storage_key' | 'size'>,
 ): ByteSource => ({ size, read: (start, end) => readFolded(store, key, start, end) });
 
-/** Checks an upload again, because a message may give it another name and type, and the setting may have changed. */
+/**
+ * Checks an upload again, because a message may give it another name and type. Its content is not read again: a small
+ * request may name twenty large archives.
+ */
 function checkUpload(
   { store, blocked }: ReadDeps,
   upload: UploadRow,
   file: FileRow,
   { filename = upload.filename, content_type: contentType = upload.content_type }: AttachmentBody,
 ): Promise<CheckedFile> {
-  return checkFile(storedSource(store, file), { filename, contentType }, blocked);
+  return checkNamed(storedSource(store, file), { filename, contentType }, blocked);
 }
 
 const fingerprintOf = (given: AttachmentBody, sha256: Buffer | null) => ({
@@ -156,6 +159,8 @@ export async function readAttachments(
   const tooLong = characters > MAX_INLINE_CHARACTERS ? inlineProblem(characters) : null;
   if (tooLong !== null) {
     reading.refuse('attachments', tooLong);
+    // Without its hashes it must be like no request that was accepted.
+    reading.fingerprint.push({ characters });
     return reading;
   }
   const inline = await readInline(deps, tenant.accountId, given);

@@ -54,14 +54,10 @@ export async function zipNames(source: ByteSource): Promise<string[] | null> {
   const names: string[] = [];
   for (let at = 0; at < bytes.length;) {
     if (at + ENTRY_BYTES > bytes.length || bytes.readUInt32LE(at) !== ENTRY) return null;
-    const [name, extra, comment] = [28, 30, 32].map((offset) => bytes.readUInt16LE(at + offset)) as [
-      number,
-      number,
-      number,
-    ];
+    const name = bytes.readUInt16LE(at + 28);
     // Names in other encodings than UTF-8 keep their ASCII characters, which the extension consists of.
     names.push(bytes.toString('utf8', at + ENTRY_BYTES, at + ENTRY_BYTES + name));
-    at += ENTRY_BYTES + name + extra + comment;
+    at += ENTRY_BYTES + name + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
   }
   return names;
 }

@@ -30,6 +30,7 @@ it.each([
   ['cut.md', Buffer.from(`x${'ж'.repeat(40_000)}`), 'text/markdown; charset=utf-8'],
   ['a.bin', Buffer.from([0, 1, 2, 0xff]), 'application/octet-stream'],
   ['a.zip', zipOf(['a.txt']), 'application/zip'],
+  ['many.zip', zipOf(Array.from({ length: 5_000 }, (_, n) => `${n}.txt`)), 'application/zip'],
   [
     'Brief.docx',
     zipOf(['word/document.xml']),
@@ -76,6 +77,13 @@ it.each([
   ['a.docx', zipOf(['a.js'], { comment: 'PK\x05\x06'.padEnd(60) }), 'content', refused('contains a.js')],
   ['a.zip', zipOf(['a.js'], { zip64: true }), 'content', refused('contains a.js')],
   ['a.zip', zipOf(['a.txt', 'b.vbs'], { before: 'PK\x03\x04junk' }), 'content', refused('contains b.vbs')],
+  ['a.zip', zipOf(['a.txt', 'b.hta. ']), 'content', refused('contains b.hta')],
+  [
+    'a.zip',
+    zipOf(Array.from({ length: 2_001 }, () => 'a.ü')),
+    'content',
+    'is a zip file with more than 2000 unusual names',
+  ],
   ['a.zip', zipOf(['a.js']).subarray(0, -3), 'content', 'is a zip file whose directory cannot be read'],
 ])('refuses %s', async (name, bytes, part, message) => {
   expect((await check(bytes, name)).problems).toEqual([{ part, message }]);

@@ -155,10 +155,24 @@ it('has hashes in the fingerprint instead of the content, and takes the content 
     { filename: 'a.txt', sha256: readFileOf('one').sha256.toString('hex') },
   ]);
   expect(other.fingerprint).not.toEqual(plain.fingerprint);
+  expect((await read([big(9)])).fingerprint).not.toEqual((await read([])).fingerprint);
   expect((await read([{ attachment_id: 999_999 }])).fingerprint).toEqual([{ attachment_id: 999_999 }]);
   const given = [lines, large()];
   await read(given);
   expect(given.map(({ content }) => content)).toEqual(['', '']);
+});
+
+it('does not read the content of uploads again', async () => {
+  const { size, sha256 } = readFileOf('on no disk');
+  const { rows } = await db.database.pool.query<{ id: number }>(
+    `with stored as (
+       insert into attachment_files (account_id, sha256, storage_key, size, kept_until) values ($1, $4, 'none', $3, now()))
+     insert into attachment_uploads (account_id, brand_id, filename, content_type, size, sha256, expires_at)
+     values ($1, $2, 'a.zip', 'application/zip', $3, $4, now() + interval '1 h') returning id`,
+    [tenant.accountId, tenant.brandId, size, sha256],
+  );
+  const given = [{ attachment_id: rows[0]?.id ?? 0 }];
+  expect(await read(given)).toMatchObject({ files: [{ size }], problems: {} });
 });
 
 it('refuses uploads to test keys', async () => {
