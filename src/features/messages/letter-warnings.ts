@@ -10,16 +10,26 @@ const warning = (field: string, code: string, message: string): CheckProblem => 
   severity: 'warning',
 });
 
+/** Maximum number of unknown images that are named: an HTML of 2 MB may show 200,000. */
+const MAX_UNKNOWN = 20;
+
+function unknownImages(unknown: readonly string[]): CheckProblem[] {
+  const warn = (message: string) => warning('html', 'unknown_cid', message);
+  const further = unknown.length - MAX_UNKNOWN;
+  return [
+    ...unknown
+      .slice(0, MAX_UNKNOWN)
+      .map((cid) => warn(`shows cid:${cid}, which is the \`content_id\` of no file`)),
+    ...(further > 0 ? [warn(`shows ${further} further images that are no files`)] : []),
+  ];
+}
+
 /** Names images of the HTML that no file is, and files for the HTML that it does not show. */
 function contentWarnings(html: string | null, files: readonly LetterFileRow[]): CheckProblem[] {
   const cids = namedContentIds(html);
   const ids = files.map(({ content_id: id }) => id);
   return [
-    ...[...cids]
-      .filter((cid) => !ids.includes(cid))
-      .map((cid) =>
-        warning('html', 'unknown_cid', `shows cid:${cid}, which is the \`content_id\` of no file`),
-      ),
+    ...unknownImages([...cids].filter((cid) => !ids.includes(cid))),
     ...ids.flatMap((id, index) =>
       id === null || cids.has(id)
         ? []

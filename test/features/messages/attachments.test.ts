@@ -146,6 +146,10 @@ describe('the files of a message', () => {
       { field: 'attachments.0.content_id', code: 'unused_content_id', severity: 'warning' },
     ]);
     expect(again).toEqual(first);
+    const html = Array.from({ length: 1_000 }, (_, n) => `<img src="cid:${n}">`).join('');
+    const { warnings } = await send({ ...withFiles(file()), html });
+    expect([warnings].flat()).toHaveLength(21);
+    expect([warnings].flat().at(-1)).toMatchObject({ message: 'shows 980 further images that are no files' });
   });
 
   it('are part of the payload by their hash, and a replay stores none', async () => {
