@@ -5,7 +5,7 @@ import { recipientKey } from '../../terms/channels/recipient.ts';
 
 /** What a report says about a message that only its Message-ID identifies. */
 export interface ReferencedFact extends DeliveryFact {
-  /** Who complains, as the report says; null: it does not. Absent: the return path identifies the message. */
+  /** Who complains, as the report says; null: it does not. Absent: a return path identifies the message. */
   namedRecipient?: string | null;
 }
 

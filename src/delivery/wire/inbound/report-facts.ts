@@ -6,11 +6,21 @@ import type { ReferencedFact } from './letter-complaints.ts';
 import type { InboundRecipient, MailKeys } from './recipients.ts';
 import type { MailReport } from './report.ts';
 
-/** The first genuine reference. Anyone can write any other text. */
-function genuine(references: readonly string[], keys: MailKeys): ReferencedMessage | null {
+/** A message, and whether only it can be meant: all copies of a letter have one Message-ID. */
+type NamedMessage = ReferencedMessage & { exact: boolean };
+
+/**
+ * The first genuine reference, which is a return path if there is one: each copy of a letter has its own. Anyone can
+ * write any other text.
+ */
+function genuine(references: readonly string[], keys: MailKeys): NamedMessage | null {
   for (const text of references) {
-    const message = parseMessageReference(keys.references, text) ?? parseReturnPath(keys.returnPaths, text);
-    if (message !== null) return message;
+    const message = parseReturnPath(keys.returnPaths, text);
+    if (message !== null) return { ...message, exact: true };
+  }
+  for (const text of references) {
+    const message = parseMessageReference(keys.references, text);
+    if (message !== null) return { ...message, exact: false };
   }
   return null;
 }
@@ -25,8 +35,8 @@ function messageFor(
   recipient: InboundRecipient,
   report: Exclude<MailReport, { kind: 'none' }>,
   keys: MailKeys,
-): ReferencedMessage | null {
-  if (recipient.kind === 'return_path') return recipient.message;
+): NamedMessage | null {
+  if (recipient.kind === 'return_path') return { ...recipient.message, exact: true };
   if (recipient.kind === 'inbox' || report.kind !== 'complaint' || recipient.name === 'postmaster')
     return null;
   return genuine(report.references, keys);
@@ -73,7 +83,7 @@ export function reportFacts(
     return message ? [{ ...message, atReturnPath: recipient.kind === 'return_path' }] : [];
   });
   const messages = new Map(named.map((message) => [message.messageId, message]));
-  return [...messages.values()].map(({ accountId, messageId, atReturnPath }) => ({
+  return [...messages.values()].map(({ accountId, messageId, exact, atReturnPath }) => ({
     accountId,
     messageId,
     source: { kind: 'mail' },
@@ -82,7 +92,7 @@ export function reportFacts(
     failure: null,
     ...outcome,
     ...(outcome.type === 'complained' && !atReturnPath
-      ? { complainant: null, namedRecipient: outcome.complainant ?? null }
+      ? { complainant: null, ...(exact ? {} : { namedRecipient: outcome.complainant ?? null }) }
       : {}),
   }));
 }

@@ -6,6 +6,7 @@ import {
 } from '../../../../src/delivery/wire/inbound/letter-complaints.ts';
 import { reportFacts } from '../../../../src/delivery/wire/inbound/report-facts.ts';
 import { messageReference } from '../../../../src/delivery/terms/addresses/reference.ts';
+import { returnPathAddress } from '../../../../src/delivery/terms/addresses/return-path.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testMailKeys } from '../../../support/inbound.ts';
 import { queueLetter } from '../../../support/letters.ts';
@@ -20,9 +21,15 @@ beforeAll(async () => {
 afterAll(() => test.drop());
 
 /** The facts of a feedback report that names a message, as they are recorded. */
-async function complained(messageId: number, recipient: string | null) {
+async function complained(messageId: number, recipient: string | null, returnPathOf?: number) {
   const message = { accountId: account.accountId, messageId };
   const references = [messageReference(testMailKeys.references[0] as Buffer, message)];
+  if (returnPathOf !== undefined) {
+    const returned = { accountId: account.accountId, messageId: returnPathOf };
+    references.push(
+      ...returnPathAddress(testMailKeys.returnPaths[0] as Buffer, returned, 'mail.test').split('@', 1),
+    );
+  }
   const report = { kind: 'complaint' as const, references, recipient };
   const facts = reportFacts(report, [{ kind: 'mailbox', name: 'fbl' }], testMailKeys, new Date());
   expect(facts).toHaveLength(1);
@@ -43,6 +50,9 @@ it('is about the copy whose recipient complains', async () => {
   // The wrong person must not be suppressed.
   expect(await complained(lead, 'eve@example.com')).toEqual([]);
   expect(await complained(lead, null)).toEqual([]);
+  // Feedback loops often hide the recipient, but return the message with its return path.
+  expect(await complained(lead, null, cc)).toEqual([cc]);
+  expect(await complained(lead, 'redacted', cc)).toEqual([cc]);
   // Without the letter, the other copies are not known.
   await test.database.pool.query('delete from letters where id = $1', [lead]);
   expect(await complained(lead, 'ada@example.com')).toEqual([lead]);
