@@ -17,7 +17,8 @@ export interface Answer {
   message: AnsweredMessage;
   /**
    * The mail names the message by one of our references, or arrived at its return path. Only those who have seen the
-   * message, or an answer, know these.
+   * message, or an answer, know these. The reference of a letter to several shows nothing: each recipient knows it, and
+   * could pretend to be another.
    */
   genuine: boolean;
 }
@@ -70,6 +71,16 @@ const copiesSql = `
   cross join lateral (
     select m.id, m.to_key, m.idempotency_key, m.tags from messages m
     where m.id = any(l.message_ids) and m.to_key = w.sender_key limit 1) c`;
+
+/** The letters that certainly have no more than one copy. */
+async function findSingle(trx: Queryable, letterIds: readonly number[]): Promise<Set<number>> {
+  if (letterIds.length === 0) return new Set();
+  const { rows } = await trx.query<{ id: number }>(
+    `select id from letters where id = any($1) and id between $2 and $3 and cardinality(message_ids) = 1`,
+    [letterIds, Math.min(...letterIds), Math.max(...letterIds)],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
 
 /**
  * Finds the copies of letters that went to the senders of mails: all copies have the Message-ID of the first one.
@@ -156,8 +167,14 @@ export async function findAnswers(
     if (nearest) named.set(mail.id, nearest);
   }
   const copies = await findCopies(trx, mails, named);
+  const single = await findSingle(trx, [
+    ...new Set([...named.values()].flatMap((each) => each.letter_id ?? [])),
+  ]);
+  const paths = new Map(mails.map((mail) => [mail.id, mail.message_id]));
   for (const [id, message] of named) {
-    answers.set(id, { message: copies.get(id) ?? toAnswered(message), genuine: true });
+    const { letter_id: letterId } = message;
+    const genuine = letterId === null || single.has(letterId) || paths.get(id) === message.id;
+    answers.set(id, { message: copies.get(id) ?? toAnswered(message), genuine });
   }
   const others = mails.filter(({ id }) => !answers.has(id));
   for (const [id, message] of await findByProviderId(trx, others))

@@ -45,5 +45,23 @@ it('is found by its From, or by its return path', async () => {
   const answers = await findAnswers(test.database.pool, [key], mails);
   const found = cases.map(([sender, path], n) => [sender, path, answers.get(n + 1)?.message.id]);
   expect(found).toEqual(cases);
-  expect([...answers.values()].every(({ genuine }) => genuine)).toBe(true);
+  // Each recipient knows the Message-ID, and could write another one's address into From.
+  expect(cases.map((_case, n) => answers.get(n + 1)?.genuine)).toEqual([
+    ...Array<boolean>(5).fill(false),
+    ...[true, true],
+  ]);
+});
+
+it('is genuine if the letter has one recipient, who alone knows its Message-ID', async () => {
+  const { accountId, brandId } = account;
+  const [only = 0] = await queueLetter(test.database, account, {
+    recipients: [{ kind: 'to', address: 'ada@example.com' }],
+  });
+  const mail = {
+    ...{ id: 1, account_id: accountId, brand_id: brandId, message_id: null, sender_key: 'ada@example.com' },
+    reference_ids: [`${messageReference(key, { accountId, messageId: only })}@mail.test`],
+  } as unknown as ArrivingMail;
+  expect((await findAnswers(test.database.pool, [key], [mail])).get(1)).toMatchObject({
+    ...{ message: { id: only }, genuine: true },
+  });
 });
