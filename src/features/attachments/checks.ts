@@ -2,7 +2,7 @@
 import { safeFilename } from '../../platform/storage/file.ts';
 import type { ByteSource } from './byte-source.ts';
 import { extensionOf, sniffFile, typeOf } from './file-types.ts';
-import { essenceOf, parameterOf } from './media-type.ts';
+import { essenceOf, parameterOf, withoutName } from './media-type.ts';
 import { zipNames } from './zip-names.ts';
 
 /** Programs, by what the first bytes of a file show. */
@@ -56,7 +56,10 @@ const isArchive = (sniffed: string, head: Buffer) =>
  * Looks for a name with a blocked extension.
  * @returns also the number of unusual names that were looked at, which ends the search if it is too large
  */
-function judgeNames(names: readonly string[], blocked: ReadonlySet<string>): { bad: string | null; odd: number } {
+function judgeNames(
+  names: readonly string[],
+  blocked: ReadonlySet<string>,
+): { bad: string | null; odd: number } {
   let odd = 0;
   for (const name of names) {
     if (!name.includes('.')) continue;
@@ -125,7 +128,7 @@ export async function checkNamed(
   blocked: ReadonlySet<string>,
 ): Promise<CheckedFile> {
   const filename = safeFilename(given.filename);
-  const { contentType } = given;
+  const contentType = withoutName(given.contentType);
   const problems = nameProblem(filename, blocked);
   if (essenceOf(contentType) !== 'text/calendar') return { filename, contentType, problems };
   const calendar = await calendarType(source, contentType);

@@ -26,3 +26,9 @@ export function parameterOf(contentType: string, name: string): string | null {
   }
   return null;
 }
+
+/** Removes the name of the file, in each of its forms (RFC 2231): the message says it, after it was checked. */
+export const withoutName = (contentType: string): string =>
+  contentType.replace(new RegExp(PARAMETER, 'g'), (whole, key: string) =>
+    /^name(?:\*|$)/i.test(key) ? '' : whole,
+  );

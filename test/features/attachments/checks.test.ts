@@ -48,6 +48,10 @@ it('keeps the type that the client gives, and adds only the method of an invitat
     return problems.length > 0 ? problems : contentType;
   };
   expect(await given('application/x-own; a="b;c"')).toBe('application/x-own; a="b;c"');
+  // A name that is not checked must not reach mail clients.
+  expect(await given('application/pdf; name="a;b.exe"; x=y;NAME*0*=utf-8\'\'a.exe')).toBe(
+    'application/pdf; x=y',
+  );
   expect(await given('text/calendar; charset=utf-8', ICS)).toBe(
     'text/calendar; charset=utf-8; method=REQUEST',
   );
