@@ -6,7 +6,6 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { StoredFile } from '../../platform/http/route.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import { checkFile } from './checks.ts';
-import { isMailable, MEDIA_TYPE } from './media-type.ts';
 import {
   deleteUpload,
   findUploads,
@@ -21,7 +20,7 @@ import {
   type UploadRow,
 } from './model.ts';
 import { storedSource } from './read.ts';
-import type { UploadedAttachment } from './schema.ts';
+import { contentTypeSchema, type UploadedAttachment } from './schema.ts';
 
 export interface UploadsDeps {
   db: Queryable;
@@ -67,8 +66,10 @@ export async function requireRoom(
 }
 
 function claimedType({ contentType }: StoredFile): string | null {
-  if (VAGUE_TYPES.includes(contentType) || !MEDIA_TYPE.test(contentType)) return null;
-  return isMailable(contentType) ? contentType : null;
+  if (VAGUE_TYPES.includes(contentType)) return null;
+  // The same rules as for the field.
+  const { success } = contentTypeSchema.safeParse(contentType);
+  return success ? contentType : null;
 }
 
 /**

@@ -99,7 +99,7 @@ it.each<[string, string | Buffer, UploadOptions, number, string]>([
 it('uses the type that a browser gives only if it says something', async () => {
   const typeOf = async (type: string) => (await upload('x', { type })).body.content_type;
   expect(await typeOf('image/x-own')).toBe('image/x-own');
-  for (const vague of ['application/octet-stream', 'message/rfc822', 'nonsense'])
+  for (const vague of ['application/octet-stream', 'message/rfc822', 'nonsense', `a/${'b'.repeat(999)}`])
     expect([vague, await typeOf(vague)]).toEqual([vague, 'text/plain; charset=utf-8']);
 });
 
