@@ -19,7 +19,7 @@ const TEXT_GROWTH = 1.4;
 /** Encoded words, with their folding. */
 const FIELD_GROWTH = 3;
 /** The fields of a file's part: its name is there in two forms. */
-const FILE_FIELDS = 600;
+const FILE_FIELDS = 1_400;
 
 interface Sized {
   html?: string | null | undefined;
