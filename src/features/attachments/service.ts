@@ -80,6 +80,13 @@ interface StoreDeps {
   keptDays: number;
 }
 
+/** Writes a known file again if its blob is lost, such as with a database that was restored from an older backup. */
+async function restoreLost(store: BlobStore, key: string, folded: Uint8Array): Promise<void> {
+  const blob = await store.open(key);
+  blob?.stream.destroy();
+  if (blob?.size !== folded.length) await store.put(key, folded);
+}
+
 /** Writes the files that the account does not have. An equal file that came first wins. */
 async function storeMissing(
   { db, store, keptDays }: StoreDeps,
@@ -92,7 +99,12 @@ async function storeMissing(
     [...files.values()].map(({ sha256 }) => sha256),
   );
   const missing = new Map(files);
-  for (const { sha256 } of known) missing.delete(sha256.toString('hex'));
+  for (const { sha256, storage_key: key } of known) {
+    const hex = sha256.toString('hex');
+    const folded = files.get(hex)?.folded;
+    if (folded) await restoreLost(store, key, folded);
+    missing.delete(hex);
+  }
   const written = [];
   for (const { sha256, size, folded } of missing.values()) {
     if (!folded) continue;

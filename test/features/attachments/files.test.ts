@@ -121,6 +121,14 @@ it('takes a new key when a file comes back', async () => {
   expect(await keys()).not.toContain(first);
 });
 
+it('stores a file again whose blob is lost', async () => {
+  await store('lost');
+  const [key = ''] = await blobs();
+  await stage.store.remove(key);
+  await store('lost');
+  expect([await read('lost', 'bytes'), await keys()]).toEqual(['lost', [key]]);
+});
+
 it('never removes what a message names, even if the retention was raised', async () => {
   await store('named', 'unnamed');
   await name('named');
