@@ -41,3 +41,17 @@ export interface LetterPart {
   recipients: { kind: Exclude<RecipientKind, 'bcc'>; address: string }[];
   files: LetterFile[];
 }
+
+/**
+ * SQL: the copy of a letter that went to an address, also when the letter is gone with its content. The ids of the copies
+ * follow that of the letter, so it is found among the next messages to the address.
+ * @param letter SQL of its id; likewise the brand and the key of the address
+ */
+export const copyToSql = (letter: string, brand: string, key: string): string => `
+  select n.id, n.to_key, n.idempotency_key, n.tags
+  from (
+    select * from messages m
+    where m.brand_id = ${brand} and m.to_key = ${key} and m.id between ${letter} and (${letter} | 4294967295)
+    order by m.id limit 200
+  ) n
+  where n.letter_id = ${letter} limit 1`;

@@ -1,5 +1,6 @@
 /** Finds our messages that mails answer. */
 import { parseMessageReference } from '../../../delivery/terms/addresses/reference.ts';
+import { copyToSql } from '../../../delivery/terms/letter.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { ArrivingMail } from './arriving-mails.ts';
 
@@ -66,11 +67,8 @@ async function findMessages(trx: Queryable, ids: readonly number[]): Promise<Map
 
 const copiesSql = `
   select w.mail_id, c.*
-  from json_to_recordset($1) as w (mail_id bigint, letter_id bigint, sender_key text)
-  cross join lateral (select message_ids from letters l where l.id = w.letter_id offset 0) l
-  cross join lateral (
-    select m.id, m.to_key, m.idempotency_key, m.tags from messages m
-    where m.id = any(l.message_ids) and m.to_key = w.sender_key limit 1) c`;
+  from json_to_recordset($1) as w (mail_id bigint, letter_id bigint, brand_id bigint, sender_key text)
+  cross join lateral (${copyToSql('w.letter_id', 'w.brand_id', 'w.sender_key')}) c`;
 
 /** The letters that certainly have no more than one copy. */
 async function findSingle(trx: Queryable, letterIds: readonly number[]): Promise<Set<number>> {
@@ -92,11 +90,11 @@ async function findCopies(
   mails: readonly ArrivingMail[],
   named: ReadonlyMap<number, FoundMessage>,
 ): Promise<Map<number, AnsweredMessage>> {
-  const input = mails.flatMap(({ id, sender_key, message_id: atReturnPath }) => {
+  const input = mails.flatMap(({ id, brand_id, sender_key, message_id: atReturnPath }) => {
     const { id: messageId, letter_id = null } = named.get(id) ?? {};
     // Each copy has its own return path.
     const isUnsure = letter_id !== null && messageId !== atReturnPath && sender_key !== null;
-    return isUnsure ? [{ mail_id: id, letter_id, sender_key }] : [];
+    return isUnsure ? [{ mail_id: id, letter_id, brand_id, sender_key }] : [];
   });
   if (input.length === 0) return new Map();
   const { rows } = await trx.query<AnsweredMessage & { mail_id: number }>(copiesSql, [JSON.stringify(input)]);

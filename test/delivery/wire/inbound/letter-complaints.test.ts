@@ -53,10 +53,12 @@ it('is about the copy whose recipient complains', async () => {
   // Feedback loops often hide the recipient, but return the message with its return path.
   expect(await complained(lead, null, cc)).toEqual([cc]);
   expect(await complained(lead, 'redacted', cc)).toEqual([cc]);
-  // Without the letter, the other copies are not known.
+  // The letter goes with its content, the copies stay.
   await test.database.pool.query('delete from letters where id = $1', [lead]);
   expect(await complained(lead, 'ada@example.com')).toEqual([lead]);
-  expect(await complained(lead, 'bob@example.com')).toEqual([]);
+  expect(await complained(lead, 'BOB@example.com')).toEqual([cc]);
+  expect(await complained(lead, 'eve@example.com')).toEqual([]);
+  expect(await complained(lead, null)).toEqual([]);
 });
 
 it('is about the only copy or an ordinary message even if it names no recipient', async () => {
