@@ -197,7 +197,10 @@ function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
         const [status, id] = replayed ? [lead.status, lead.id] : [201, lead.message.id];
         return { status, message: await findStored(deps, wanted, id), replayed };
       } catch (error) {
-        if (error instanceof FileGoneError && left > 0) continue;
+        if (error instanceof FileGoneError) {
+          if (left > 0) continue;
+          throw new AppError('unavailable', 'a file of the message was removed meanwhile; try again');
+        }
         // If it is unknown whether the letter is there, its files must stay until they are looked at.
         if (error instanceof AppError && error.code !== 'unavailable') {
           await deps.attachments.releaseFiles(tenant, files);

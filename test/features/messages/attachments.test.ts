@@ -214,6 +214,11 @@ describe('the files of a message', () => {
     await pool.query('delete from attachment_files where sha256 = $1', [Buffer.from(sha256('lost'), 'hex')]);
     const sent = await send(withFiles(file('lost')));
     expect((await get(`${String(sent.id)}/attachments/1`)).text).toBe('lost');
+    await pool.query(`create or replace function lose() returns trigger language plpgsql as $$ begin
+      delete from attachment_files where sha256 = new.sha256; return null; end $$`);
+    const lost = await post(withFiles(file('lost again and again')));
+    await pool.query('drop trigger lose on attachment_files');
+    expect([lost.status, lost.body.code]).toEqual([503, 'unavailable']);
   });
 
   it('are resent without their bytes', async () => {
