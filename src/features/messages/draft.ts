@@ -5,7 +5,7 @@ import type { BrandSenders, SenderIdentity } from '../../delivery/terms/sender-i
 import { countSegments, MAX_SEGMENTS } from '../../delivery/terms/texts/sms-segments.ts';
 import type { SmsSender } from '../../delivery/terms/sms-senders.ts';
 import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
-import { AppError, Problems } from '../../errors.ts';
+import { AppError, Problems, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {
   malformedHeaderErrors,
@@ -156,10 +156,19 @@ export interface Drafted {
   letter: LetterDraft | null;
 }
 
-function emailDraft(parts: EmailParts, files: readonly { size: number }[]): Drafted {
+/** Letters are sent in pieces, in which no line may begin with a dot. */
+function dotErrors(headers: Record<string, string>): ValidationErrors {
+  const names = Object.keys(headers).filter((name) => name.startsWith('.'));
+  const message = 'must not begin with a dot if the email has files, several recipients or several reply_to';
+  return Object.fromEntries(names.map((name) => [`headers.${name}`, [message]]));
+}
+
+function emailDraft(problems: Problems, parts: EmailParts, files: readonly { size: number }[]): Drafted {
   const { address = '', key = '' } = parts.recipients[0] ?? {};
   const message = { ...parts.shared, to_address: address, to_key: key };
-  return { message, letter: letterOf(parts, files) };
+  const letter = letterOf(parts, files);
+  if (letter) problems.add(dotErrors(letter.letter.headers ?? {}));
+  return { message, letter };
 }
 
 function smsDraft(
@@ -231,7 +240,7 @@ export function draftMessage(
   const rendered = template instanceof AppError ? null : template;
   if (template instanceof AppError) problems.add(template.validationErrors, template.code);
   const drafted = senders
-    ? emailDraft(emailParts(problems, tenant, body, senders, rendered), attachments.files)
+    ? emailDraft(problems, emailParts(problems, tenant, body, senders, rendered), attachments.files)
     : { message: smsDraft(problems, tenant, body, smsSender, rendered), letter: null };
   problems.throwIfAny();
   return drafted;

@@ -51,6 +51,7 @@ describe('POST /messages', () => {
       [{ ...email, references: Array.from({ length: 21 }, (_, n) => `${n}@b`) }, ['references']],
       [{ ...email, in_reply_to: 'a@b', headers: { 'In-Reply-To': '<c@d>' } }, ['in_reply_to']],
       [{ ...email, references: ['a@b'], headers: { references: '<c@d>' } }, ['references']],
+      [{ ...email, to: many(2), headers: { '.x': '1' } }, ['headers..x']],
       [{ channel: 'sms', to: ['+14155552671'], body: 'Hi' }, ['to']],
       [{ channel: 'sms', to: '+14155552671', body: 'Hi', cc: ['a@example.com'] }, ['cc']],
       [{ channel: 'sms', to: '+14155552671', body: 'Hi', in_reply_to: 'a@b' }, ['in_reply_to']],
