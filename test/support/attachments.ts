@@ -11,7 +11,7 @@ import {
 } from '../../src/features/attachments/service.ts';
 import type { Tenant } from '../../src/platform/auth/tenant.ts';
 import type { Database } from '../../src/platform/db/database.ts';
-import { foldBase64 } from '../../src/platform/storage/folded.ts';
+import { foldBase64, openFolded } from '../../src/platform/storage/folded.ts';
 import { createHomeStore } from '../../src/platform/storage/local-disk.ts';
 import type { BlobStore } from '../../src/platform/storage/blob-store.ts';
 import type { TestTenant } from './api.ts';
@@ -62,5 +62,58 @@ export function readFileOf(text: string): ReadFile {
     ...{ filename: 'a.txt', contentType: 'text/plain', contentId: null, disposition: 'attachment' },
     ...{ size: bytes.length, sha256: createHash('sha256').update(bytes).digest() },
     ...{ folded: foldBase64(bytes.toString('base64')), field: 'attachments.0.content' },
+  };
+}
+
+/** `blobsWithoutRow` may have what a killed process left, until housekeeping has run. The others are always empty. */
+interface FileFaults {
+  /** Storage keys of rows whose blob is missing, or has other bytes than the row says. */
+  rowsWithoutBlob: string[];
+  /** Letters that name a file which has no row. */
+  lettersWithoutRow: number[];
+  /** Storage keys of blobs that no row refers to, and names of half-written ones. */
+  blobsWithoutRow: string[];
+}
+
+async function isIntact(store: BlobStore, key: string, sha256: Buffer): Promise<boolean> {
+  const bytes = await openFolded(store, key);
+  if (!bytes) return false;
+  const hash = createHash('sha256');
+  for await (const piece of bytes) hash.update(piece as Buffer);
+  return hash.digest().equals(sha256);
+}
+
+async function namesIn(store: BlobStore): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { keys, drafts } of store.list('attachments', 1_000)) names.push(...keys, ...drafts);
+  return names;
+}
+
+/** Compares the files of messages with their rows, as fsck does. May run while files are accepted and removed. */
+export async function faultsOfFiles({ pool }: Database, home: string): Promise<FileFaults> {
+  const store = createHomeStore(home);
+  const names = await namesIn(store);
+  const { rows: files } = await pool.query<{ key: string; sha256: Buffer }>(
+    'select storage_key as key, sha256 from attachment_files',
+  );
+  const suspects: string[] = [];
+  for (const { key, sha256 } of files) if (!(await isIntact(store, key, sha256))) suspects.push(key);
+  // The row goes first, so a blob that was removed since then has no row now.
+  const { rows: broken } = await pool.query<{ key: string }>(
+    'select storage_key as key from attachment_files where storage_key = any($1) order by 1',
+    [suspects],
+  );
+  const { rows: letters } = await pool.query<{ id: number }>(
+    `select distinct message_id as id from message_attachments a where stored and not exists (
+       select from attachment_files f where f.account_id = a.account_id and f.sha256 = a.sha256) order by 1`,
+  );
+  const { rows: known } = await pool.query<{ key: string }>(
+    'select storage_key as key from attachment_files union all select storage_key from attachment_removed_files',
+  );
+  const keys = new Set(known.map(({ key }) => key));
+  return {
+    rowsWithoutBlob: broken.map(({ key }) => key),
+    lettersWithoutRow: letters.map(({ id }) => id),
+    blobsWithoutRow: names.filter((name) => !keys.has(name)).toSorted(),
   };
 }

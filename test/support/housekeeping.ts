@@ -5,11 +5,17 @@ import type { HousekeepingTask } from '../../src/platform/housekeeping/task.ts';
 
 /**
  * Runs a housekeeping task once, with the default settings.
+ * @param env settings other than the default
  * @returns the number of rows that it changed or removed
  */
-export function runTask(database: Database, task: HousekeepingTask, asOf: Date): Promise<number> {
+export function runTask(
+  database: Database,
+  task: HousekeepingTask,
+  asOf: Date,
+  env: Record<string, string> = {},
+): Promise<number> {
   const deps = {
-    ...{ config: loadConfig({ NODE_ENV: 'test' }), database, log: pino({ level: 'silent' }) },
+    ...{ config: loadConfig({ NODE_ENV: 'test', ...env }), database, log: pino({ level: 'silent' }) },
     ...{ partitions: [], processWork: [] },
   };
   return task.run(deps, asOf, () => undefined);

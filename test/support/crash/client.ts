@@ -5,13 +5,21 @@ export interface Sending {
   apiKey: string;
   /** Recipients are `<prefix>-<n>@example.com`. Each message's idempotency key is its recipient. */
   prefix: string;
+  /**
+   * Returns the fields of a message in addition to its channel and recipient; by default a subject and a text. Called for
+   * each request, and again if it throws.
+   */
+  fieldsOf?: (to: string) => object | Promise<object>;
   count: number;
   /** Number of concurrent requests. */
   parallel: number;
   /** Returns the number of mails that have arrived. While `ahead` more messages are accepted, no request is sent. */
   arrived: () => number;
   ahead: number;
-  /** When it is aborted, the connections of all open requests break, and their responses are not read. */
+  /**
+   * When it is aborted, the connections of all open requests break, and their responses are not read. Each request reads
+   * this property.
+   */
   outage: AbortSignal;
 }
 
@@ -28,16 +36,16 @@ const RETRY_MS = 50;
 const REQUEST_LIMIT_MS = 30_000;
 const PROGRESS_LIMIT_MS = 90_000;
 
-function requestOf({ apiKey }: Sending, to: string): RequestInit {
+const textOf = (to: string) => ({
+  subject: `To ${to} 📬`,
+  html: `<p>Hello, ${to}: everything accepted arrives.</p>`,
+});
+
+async function requestOf({ apiKey, fieldsOf = textOf }: Sending, to: string): Promise<RequestInit> {
   return {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': to },
-    body: JSON.stringify({
-      channel: 'email',
-      to,
-      subject: `To ${to} 📬`,
-      html: `<p>Hello, ${to}: everything accepted arrives.</p>`,
-    }),
+    body: JSON.stringify({ channel: 'email', to, ...(await fieldsOf(to)) }),
   };
 }
 
@@ -49,12 +57,13 @@ interface Answer {
 
 /** Sends one request. Returns null if no response came. */
 async function ask(sending: Sending, to: string): Promise<Answer | null> {
-  const { apiPort, outage } = sending;
-  const limit = AbortSignal.timeout(REQUEST_LIMIT_MS);
-  const signal = outage.aborted ? limit : AbortSignal.any([limit, outage]);
   try {
+    const request = await requestOf(sending, to);
+    const { apiPort, outage } = sending;
+    const limit = AbortSignal.timeout(REQUEST_LIMIT_MS);
+    const signal = outage.aborted ? limit : AbortSignal.any([limit, outage]);
     const url = `http://127.0.0.1:${apiPort}/v1/my/messages`;
-    const response = await fetch(url, { ...requestOf(sending, to), signal });
+    const response = await fetch(url, { ...request, signal });
     const replayed = response.headers.get('idempotent-replayed') === 'true';
     return { status: response.status, text: await response.text(), replayed };
   } catch {

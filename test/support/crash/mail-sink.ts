@@ -22,17 +22,20 @@ export interface MailSink {
   readonly arrivals: readonly Arrival[];
   /** The delay of each reply to a mail, in ms. It also counts for mails that arrived before a change. */
   replyMs: number;
-  /** Called with each arrival before it is accepted, so the sender does not know of it yet. */
-  onArrival: ((arrival: Arrival) => void) | null;
+  /** Called with each arrival and its bytes before it is accepted, so the sender does not know of it yet. */
+  onArrival: ((arrival: Arrival, bytes: Buffer) => void) | null;
   /** Decides the reply to RCPT; null accepts. */
   refuse: ((to: string) => string | null) | null;
   close(): Promise<void>;
 }
 
-async function arrivalOf(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<Arrival> {
+async function bytesOf(stream: SMTPServerDataStream): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
+  return Buffer.concat(chunks);
+}
+
+function arrivalOf(bytes: Buffer, session: SMTPServerSession): Arrival {
   const head = bytes.subarray(0, bytes.indexOf('\r\n\r\n')).toString('latin1');
   return {
     to: session.envelope.rcptTo[0]?.address ?? '',
@@ -60,9 +63,10 @@ export async function startMailSink(replyMs: number): Promise<MailSink> {
     },
     onData(stream, session, done) {
       const take = async () => {
-        const arrival = await arrivalOf(stream, session);
+        const bytes = await bytesOf(stream);
+        const arrival = arrivalOf(bytes, session);
         arrivals.push(arrival);
-        sink.onArrival?.(arrival);
+        sink.onArrival?.(arrival, bytes);
         await delay(Math.min(sink.replyMs, LOOK_MS));
         while (Date.now() - arrival.at < sink.replyMs) await delay(LOOK_MS);
       };

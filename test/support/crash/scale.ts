@@ -29,6 +29,8 @@ interface Scale {
   versions: { seconds: number; restartMs: number };
   /** Number of messages and of campaign recipients that an account pays for, and of kills during it. */
   money: { messages: number; recipients: number; kills: number };
+  /** Number of letters and other messages, with files and without, and of kills while they are sent. */
+  files: { letters: number; kills: number };
   /** Number of random facts about messages, of messages of the API and of campaigns each, and of kills meanwhile. */
   stats: { facts: number; messages: number; kills: number };
   /** Number of messages of 9 MB at once, and of the accounts that send them. */
@@ -63,6 +65,7 @@ export const scale: Scale = full
       deploys: { relaysMs: [1_000, 20_000, 50_000], stops: 20 },
       versions: { seconds: 600, restartMs: 10_000 },
       money: { messages: 1_500, recipients: 5_000, kills: 20 },
+      files: { letters: 3_000, kills: 20 },
       stats: { facts: 100_000, messages: 15_000, kills: 30 },
       strandedLimitSeconds: 15,
     }
@@ -84,6 +87,7 @@ export const scale: Scale = full
       deploys: { relaysMs: [2_000], stops: 4 },
       versions: { seconds: 0, restartMs: 500 },
       money: { messages: 150, recipients: 600, kills: 5 },
+      files: { letters: 150, kills: 5 },
       stats: { facts: 6_000, messages: 1_000, kills: 4 },
       strandedLimitSeconds: Infinity,
     };

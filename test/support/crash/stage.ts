@@ -31,6 +31,8 @@ interface Restartable {
 /** A complete Carillon: each role in processes of its own, as durable as in production. */
 export interface CrashStage {
   readonly database: Database;
+  /** CARILLON_HOME of all roles. */
+  readonly home: string;
   readonly accountId: number;
   readonly apiKey: string;
   readonly apiPort: number;
@@ -214,7 +216,8 @@ async function build(
     before,
   }: CrashStageOptions,
 ): Promise<CrashStage> {
-  await mkdir(join(folder, 'home'));
+  const home = join(folder, 'home');
+  await mkdir(home);
   const kept = async <Server extends { stop(): Promise<void> }>(start: Promise<Server>) => {
     const server = await start;
     closing.push(server.stop);
@@ -247,7 +250,7 @@ async function build(
     APP_SECRET: CRASH_SECRET,
     MAIL_DOMAIN: 'mail.crash.test',
     MAIL_PORT: String(mailPort),
-    CARILLON_HOME: join(folder, 'home'),
+    CARILLON_HOME: home,
     LOG_LEVEL: 'warn',
     EGRESS_ALLOW: '127.0.0.0/8',
     NODE_EXTRA_CA_CERTS: testCaFile,
@@ -288,6 +291,7 @@ async function build(
   const webhookId = await subscribe('/events');
   return {
     database,
+    home,
     accountId,
     apiKey,
     apiPort,
