@@ -16,7 +16,8 @@ import { benchLive } from './live.ts';
 import { benchProviders } from './providers.ts';
 import { benchReports } from './reports.ts';
 import { benchMcp } from './mcp.ts';
-import { benchMessages } from './messages.ts';
+import { benchMessageFiles, bytesOf, type MessageFilesOptions } from './message-files.ts';
+import { benchMessages, type MessagesBenchOptions } from './messages.ts';
 import { benchNeighbour } from './neighbour.ts';
 import { benchPause } from './pause.ts';
 import { benchSegments } from './segments.ts';
@@ -47,7 +48,13 @@ program
   .option('--backlog <n>', 'queued messages to drain', Number, 50_000)
   .option('--latency-seconds <n>', 'seconds at 20 requests/s', Number, 15)
   .option('--links <n>', 'tracked links in each drained message', Number, 0)
-  .action(printing('messages', benchMessages));
+  .option('--file <size>', 'measure messages with a file of this size instead, such as 100k', bytesOf)
+  .option('--rate <n>', 'messages with a file per second of the steady load', Number, 50)
+  .action(
+    printing<MessagesBenchOptions | MessageFilesOptions>('messages', (options) =>
+      'file' in options ? benchMessageFiles(options) : benchMessages(options),
+    ),
+  );
 
 program
   .command('campaign')
