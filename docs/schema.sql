@@ -226,6 +226,7 @@ create index api_keys_brand on api_keys (brand_id, id);
 -- stored files of messages, one for equal bytes of an account
 create table attachment_files (
   account_id bigint not null,
+  -- of the bytes, not folded
   sha256 bytea not null,
   -- where the storage has the bytes, folded in base64
   storage_key text not null,
@@ -245,8 +246,10 @@ create trigger attachment_files_removed after delete on attachment_files for eac
 
 -- files whose rows are gone and whose bytes are removed next
 create table attachment_removed_files (
+  -- as in attachment_files
   storage_key text not null,
   account_id bigint not null,
+  -- when the row of the file went
   removed_at timestamptz not null default now(),
   constraint attachment_removed_files_pkey primary key (storage_key)
 );
@@ -257,8 +260,11 @@ create table attachment_uploads (
   account_id bigint not null,
   brand_id bigint not null,
   filename text not null,
+  -- given with the file, or found by its content and name
   content_type text not null,
+  -- bytes, not folded
   size integer not null,
+  -- the stored file, among attachment_files of the account
   sha256 bytea not null,
   -- when messages can no longer name it; those that have keep the file
   expires_at timestamptz not null,
@@ -2456,11 +2462,14 @@ create table lanes (
 
 -- addresses that the header of a letter shows although it has no copy for them, as an SMTP client wrote them
 create table letter_addresses (
+  -- the letter whose header shows it
   letter_id bigint not null,
   -- the position among them, from 1
   n smallint not null,
   brand_id bigint not null,
+  -- to or cc: the field that shows it
   kind text not null,
+  -- perhaps with a name
   address text not null,
   -- the address as messages.to_key has it, by which an erasure finds it
   address_key text not null,
@@ -2479,6 +2488,7 @@ create table letters (
   message_ids bigint[] not null,
   html text,
   text text,
+  -- given with the message, as in message_contents
   headers jsonb,
   -- several addresses for replies; null: messages.reply_to says which
   reply_to text[],
@@ -2633,9 +2643,11 @@ create table message_attachments (
   content_type text not null,
   -- how HTML names it after cid:; without angle brackets
   content_id text,
+  -- whether it is shown in the letter or listed beside it
   disposition text not null,
   -- bytes, not folded
   size integer not null,
+  -- the stored file, among attachment_files of the account
   sha256 bytea not null,
   -- false for test keys, whose files are checked and not kept
   stored boolean not null,
@@ -3214,6 +3226,7 @@ create table provider_sizes (
   provider_id bigint not null,
   -- learned by senders when they connect
   max_bytes bigint not null,
+  -- when a server last named another size
   learned_at timestamptz not null default now(),
   constraint provider_sizes_pkey primary key (provider_id)
 );

@@ -28,6 +28,7 @@ comment on table letters is
   'what the copies of a letter share: its content and its other copies; read through messages.letter_id';
 comment on column letters.id is 'the id of its first message';
 comment on column letters.message_ids is 'all its copies, the first one first: at most 100';
+comment on column letters.headers is 'given with the message, as in message_contents';
 comment on column letters.reply_to is 'several addresses for replies; null: messages.reply_to says which';
 comment on column letters.wire_bytes is 'upper bound of the size of the built message, with its files';
 comment on column letters.clear_when_ended is
@@ -45,7 +46,10 @@ create table letter_addresses (
 create index letter_addresses_key on letter_addresses (brand_id, address_key);
 comment on table letter_addresses is
   'addresses that the header of a letter shows although it has no copy for them, as an SMTP client wrote them';
+comment on column letter_addresses.letter_id is 'the letter whose header shows it';
 comment on column letter_addresses.n is 'the position among them, from 1';
+comment on column letter_addresses.kind is 'to or cc: the field that shows it';
+comment on column letter_addresses.address is 'perhaps with a name';
 comment on column letter_addresses.address_key is 'the address as messages.to_key has it, by which an erasure finds it';
 `;
 

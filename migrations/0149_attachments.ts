@@ -16,6 +16,7 @@ create table attachment_files (
 );
 create index attachment_files_due on attachment_files (kept_until);
 comment on table attachment_files is 'stored files of messages, one for equal bytes of an account';
+comment on column attachment_files.sha256 is 'of the bytes, not folded';
 comment on column attachment_files.storage_key is 'where the storage has the bytes, folded in base64';
 comment on column attachment_files.size is 'bytes, not folded';
 comment on column attachment_files.kept_until is
@@ -38,6 +39,9 @@ create index attachment_uploads_brand on attachment_uploads (brand_id);
 create index attachment_uploads_expiry on attachment_uploads (expires_at);
 create index attachment_uploads_file on attachment_uploads (account_id, sha256);
 comment on table attachment_uploads is 'files that clients have uploaded for messages that they send later';
+comment on column attachment_uploads.content_type is 'given with the file, or found by its content and name';
+comment on column attachment_uploads.size is 'bytes, not folded';
+comment on column attachment_uploads.sha256 is 'the stored file, among attachment_files of the account';
 comment on column attachment_uploads.expires_at is 'when messages can no longer name it; those that have keep the file';
 
 create table message_attachments (
@@ -59,7 +63,9 @@ comment on column message_attachments.message_id is 'the letter';
 comment on column message_attachments.n is 'the position in the letter, from 1';
 comment on column message_attachments.content_type is 'with its parameters; that of an invitation has a method';
 comment on column message_attachments.content_id is 'how HTML names it after cid:; without angle brackets';
+comment on column message_attachments.disposition is 'whether it is shown in the letter or listed beside it';
 comment on column message_attachments.size is 'bytes, not folded';
+comment on column message_attachments.sha256 is 'the stored file, among attachment_files of the account';
 comment on column message_attachments.stored is 'false for test keys, whose files are checked and not kept';
 
 create table attachment_removed_files (
@@ -68,6 +74,8 @@ create table attachment_removed_files (
   removed_at timestamptz not null default now()
 );
 comment on table attachment_removed_files is 'files whose rows are gone and whose bytes are removed next';
+comment on column attachment_removed_files.storage_key is 'as in attachment_files';
+comment on column attachment_removed_files.removed_at is 'when the row of the file went';
 create function note_removed_attachment_file() returns trigger language plpgsql as $$
 begin
   insert into attachment_removed_files (storage_key, account_id) values (old.storage_key, old.account_id)

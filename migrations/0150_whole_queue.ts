@@ -18,6 +18,7 @@ create table provider_sizes (
 comment on table provider_sizes is 'the largest message that the mail server of a provider says it takes (SIZE of RFC 1870)';
 comment on column provider_sizes.provider_id is 'as in send_queue; 0: the provider of the setting';
 comment on column provider_sizes.max_bytes is 'learned by senders when they connect';
+comment on column provider_sizes.learned_at is 'when a server last named another size';
 `;
 
 export const down = `
