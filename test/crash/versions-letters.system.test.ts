@@ -51,9 +51,8 @@ it('a letter waits for a sender that knows letters', async () => {
       kind: 'to' as const,
       address: `${name}${n}@example.com`,
     }));
-    ids.push(...(await queueLetter(database, account, { recipients })));
+    ids.push(...(await queueLetter(database, account, { recipients, queue })));
   }
-  await database.pool.query('update send_queue set channel = $2 where message_id = any($1)', [ids, queue]);
   await wakeSenders(database);
   const untouched = await rowsOf(ids);
   expect(untouched).toHaveLength(2 * LETTERS);

@@ -21,7 +21,7 @@ const WITH_KEY = `Authorization: Bearer ${apiKey}`;
 /** The beginnings of requests. The API waits for the rest, because it needs these bodies. */
 const STALLS = [
   `${headOf('POST', '/v1/login', JSON_TYPE, 'Content-Length: 16000')}${'x'.repeat(2_000)}`,
-  `${headOf('POST', '/v1/my/messages', WITH_KEY, JSON_TYPE, 'Content-Length: 5000000')}${'x'.repeat(20_000)}`,
+  `${headOf('POST', '/v1/my/messages', WITH_KEY, JSON_TYPE, 'Content-Length: 1000000')}${'x'.repeat(20_000)}`,
   'GET /v1/my/account HTTP/1.1\r\nHost: x\r\nX-Half: ',
 ];
 const TINY_HEADS = [

@@ -15,6 +15,8 @@ interface LetterOptions {
   providerId?: number;
   /** Upper bound of the built message in bytes. */
   wireBytes?: number;
+  /** The channel of the queue, by default that of letters. */
+  queue?: string;
 }
 
 /**
@@ -26,7 +28,7 @@ export async function queueLetter(
   { accountId, brandId }: QueuedAccount,
   options: LetterOptions = {},
 ): Promise<number[]> {
-  const { files = [], providerId = null } = options;
+  const { files = [], providerId = null, queue = LETTER_QUEUE } = options;
   const { recipients = [{ kind: 'to', address: 'ada@example.com' }], wireBytes = 10_000 } = options;
   const ids = await allocateMessageIds(database.pool, recipients.length);
   const messages = recipients.map(({ address }, n) => ({
@@ -53,7 +55,7 @@ export async function queueLetter(
     await trx.query(
       `update send_queue set channel = $2, file_bytes = $3, provider_id = coalesce($4, provider_id)
        where message_id = any($1)`,
-      [ids, LETTER_QUEUE, files.reduce((sum, size) => sum + size, 0), providerId],
+      [ids, queue, files.reduce((sum, size) => sum + size, 0), providerId],
     );
     for (const [n, size] of files.entries()) {
       await trx.query(
