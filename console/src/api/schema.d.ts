@@ -3980,8 +3980,8 @@ export interface components {
              */
             channel: "email";
             to: string | string[];
-            cc?: string[];
-            bcc?: string[];
+            cc?: string | string[];
+            bcc?: string | string[];
             subject?: string;
             html?: string;
             body?: string;

@@ -33,9 +33,11 @@ interface ListLimits {
   max: number;
   /** Completes "must be …". */
   words: string;
+  /** Whether the list may be empty. */
+  mayBeEmpty: boolean;
 }
 
-function checkTexts({ value, issues }: z.core.ParsePayload, { max, words }: ListLimits): void {
+function checkTexts({ value, issues }: z.core.ParsePayload, { max, words, mayBeEmpty }: ListLimits): void {
   // Almost all requests have one address.
   if (typeof value === 'string' && value !== '' && value.length <= MAX_ADDRESS) return;
   const report = (path: number[], message: string) =>
@@ -44,7 +46,7 @@ function checkTexts({ value, issues }: z.core.ParsePayload, { max, words }: List
   const isList = Array.isArray(value);
   if (!isList && typeof value !== 'string') return report([], `must be ${words}`);
   const texts: unknown[] = isList ? value : [value];
-  if (texts.length === 0) return report([], 'must not be empty');
+  if (texts.length === 0 && !mayBeEmpty) return report([], 'must not be empty');
   if (texts.length > max) return report([], `must have at most ${max} items`);
   for (const [index, text] of texts.entries()) {
     const path = isList ? [index] : [];
@@ -59,18 +61,20 @@ const address = z.string().min(1).max(MAX_ADDRESS).meta({ pattern: ADDRESS_PATTE
 const listOf = (max: number) => z.array(address).max(max).meta({ uniqueItems: true });
 
 /** A field with one address or a list. A union would only say that neither form matches. */
-function oneOrMore(max: number) {
-  const limits = { max, words: 'an address or a list of addresses' };
+function oneOrMore(max: number, mayBeEmpty = false) {
+  const limits = { max, words: 'an address or a list of addresses', mayBeEmpty };
   const parsed = z
     .unknown()
     .check((payload) => checkTexts(payload, limits)) as unknown as z.ZodType<OneOrMore>;
-  return describeAs(parsed, () => z.union([address, listOf(max).min(1).meta({ uniqueItems: true })]));
+  return describeAs(parsed, () =>
+    z.union([address, mayBeEmpty ? listOf(max) : listOf(max).min(1).meta({ uniqueItems: true })]),
+  );
 }
 
 const others = (where: string) =>
-  listOf(MAX_RECIPIENTS)
+  oneOrMore(MAX_RECIPIENTS, true)
     .optional()
-    .meta({ description: `Further recipients, who stand in ${where}. Email only.` });
+    .meta({ description: `A further recipient, or a list, who stand in ${where}. Email only.` });
 
 /** What can be between angle brackets without folding or encoding (RFC 5322 §3.6.4). */
 const MESSAGE_ID = /^ *(?:<[!-;=?-~]{1,250}>|[!-;=?-~]{1,250}) *$/;

@@ -34,7 +34,8 @@ describe('POST /messages', () => {
       [{ ...email, to: ['ada@example.com', 7] }, ['to.1']],
       [{ ...email, to: ['ada@example.com', 'nobody'] }, ['to.1']],
       [{ ...email, to: ['ada@example.com', ''] }, ['to.1']],
-      [{ ...email, cc: 'bob@example.com' }, ['cc']],
+      [{ ...email, cc: 5 }, ['cc']],
+      [{ ...email, bcc: '' }, ['bcc']],
       [{ ...email, cc: ['a@@example.com'], bcc: ['x'] }, ['bcc.0', 'cc.0']],
       [{ ...email, cc: ['Ada <ADA@example.com>'] }, ['cc.0']],
       [{ ...email, cc: ['b@example.com'], bcc: ['B@example.com'] }, ['bcc.0']],
@@ -89,7 +90,7 @@ describe('POST /messages', () => {
       ...email,
       to: ['Ada <ada@example.com>', 'bob@example.com'],
       cc: ['cid@example.com'],
-      bcc: ['dan@example.com'],
+      bcc: 'dan@example.com',
       headers: { 'X-Order': '7' },
     });
     const recipients = [
