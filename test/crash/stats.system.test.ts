@@ -44,11 +44,13 @@ async function writeMessages(account: QueuedAccount): Promise<void> {
   await query('analyze messages, send_queue');
 }
 
+/** The last owner that a writer got. All seeds share a database. */
+let owners = 1_000;
+
 /** Processes that record until they are killed. Each is a sender of its own. */
 class Writers {
   facts = 0;
   #running: { program: Program; owner: number }[] = [];
-  #owners = 1_000;
   #account: QueuedAccount;
 
   constructor(account: QueuedAccount) {
@@ -56,7 +58,7 @@ class Writers {
   }
 
   async start(): Promise<void> {
-    const owner = (this.#owners += 1);
+    const owner = (owners += 1);
     await insertSender(test.database, owner);
     const { accountId, brandId } = this.#account;
     const program = runProgram('test/support/crash/outcome-writer.ts', [
