@@ -30,14 +30,14 @@ export function textsIn(field: string, value: unknown): GivenText[] {
 }
 
 interface ListLimits {
+  /** 0 or 1. */
+  min: number;
   max: number;
   /** Completes "must be …". */
   words: string;
-  /** Whether the list may be empty. */
-  mayBeEmpty: boolean;
 }
 
-function checkTexts({ value, issues }: z.core.ParsePayload, { max, words, mayBeEmpty }: ListLimits): void {
+function checkTexts({ value, issues }: z.core.ParsePayload, { min, max, words }: ListLimits): void {
   // Almost all requests have one address.
   if (typeof value === 'string' && value !== '' && value.length <= MAX_ADDRESS) return;
   const report = (path: number[], message: string) =>
@@ -46,7 +46,7 @@ function checkTexts({ value, issues }: z.core.ParsePayload, { max, words, mayBeE
   const isList = Array.isArray(value);
   if (!isList && typeof value !== 'string') return report([], `must be ${words}`);
   const texts: unknown[] = isList ? value : [value];
-  if (texts.length === 0 && !mayBeEmpty) return report([], 'must not be empty');
+  if (texts.length < min) return report([], 'must not be empty');
   if (texts.length > max) return report([], `must have at most ${max} items`);
   for (const [index, text] of texts.entries()) {
     const path = isList ? [index] : [];
@@ -61,18 +61,18 @@ const address = z.string().min(1).max(MAX_ADDRESS).meta({ pattern: ADDRESS_PATTE
 const listOf = (max: number) => z.array(address).max(max).meta({ uniqueItems: true });
 
 /** A field with one address or a list. A union would only say that neither form matches. */
-function oneOrMore(max: number, mayBeEmpty = false) {
-  const limits = { max, words: 'an address or a list of addresses', mayBeEmpty };
+function oneOrMore(max: number, min = 1) {
+  const limits = { min, max, words: 'an address or a list of addresses' };
   const parsed = z
     .unknown()
     .check((payload) => checkTexts(payload, limits)) as unknown as z.ZodType<OneOrMore>;
   return describeAs(parsed, () =>
-    z.union([address, mayBeEmpty ? listOf(max) : listOf(max).min(1).meta({ uniqueItems: true })]),
+    z.union([address, min === 0 ? listOf(max) : listOf(max).min(1).meta({ uniqueItems: true })]),
   );
 }
 
 const others = (where: string) =>
-  oneOrMore(MAX_RECIPIENTS, true)
+  oneOrMore(MAX_RECIPIENTS, 0)
     .optional()
     .meta({ description: `A further recipient, or a list, who stand in ${where}. Email only.` });
 
