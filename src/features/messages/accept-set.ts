@@ -10,6 +10,7 @@ import {
 } from '../../delivery/ledger/accept/write-set.ts';
 import { isLimitRefusal } from '../../delivery/ledger/limits/admission.ts';
 import { isCounted } from '../../delivery/ledger/limits/authority.ts';
+import { LETTER_QUEUE } from '../../delivery/terms/channels/queue-channel.ts';
 import type { RecipientKind } from '../../delivery/terms/letter.ts';
 import { messageClasses } from '../../delivery/terms/message.ts';
 import { AppError } from '../../errors.ts';
@@ -267,7 +268,7 @@ export function createSetAcceptor(
       options,
       write: writerOf(deps, options),
     });
-    const queue = options.letter && ('email_whole' as const);
+    const queue = options.letter && LETTER_QUEUE;
     const queued = [...decided].flatMap(([{ draft }, outcome]) => queuedMessage(draft, outcome, queue));
     if (queued.length > 0) deps.onQueued(queued);
     const outcomes = resultsOf(rows, leaderOf, decided);

@@ -4,6 +4,7 @@ import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../delivery/ledger/accept/write-messages.ts';
 import { DEFAULT_PROVIDER } from '../../delivery/terms/backlog.ts';
+import type { LETTER_QUEUE } from '../../delivery/terms/channels/queue-channel.ts';
 import { type Admission, createAdmission } from '../../delivery/ledger/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { AppError } from '../../errors.ts';
@@ -45,7 +46,7 @@ export interface QueuedMessage {
   /** The provider whose share of the queue it waits in. */
   providerId: number;
   /** The queue it waits in, unless that is named as its channel. */
-  queue?: 'email_whole';
+  queue?: typeof LETTER_QUEUE;
 }
 
 /** What a process knows about accounts, and the ids that it has taken: one for all ways to accept messages. */
