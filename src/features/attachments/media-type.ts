@@ -1,8 +1,9 @@
 /** Media types of files (RFC 2045, section 5.1). */
+import { parseMediaType } from '../../delivery/content/mime/parameters.ts';
 
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]+";
 const QUOTED = '"([\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*"';
-/** Its first group is the name, its second the value. */
+/** Its first group is the name. */
 const PARAMETER = `;[ \\t]*(${TOKEN})=(${TOKEN}|${QUOTED})[ \\t]*`;
 
 // Without groups that do not capture: some generators of clients cannot read them.
@@ -19,13 +20,8 @@ export function isMailable(contentType: string): boolean {
 }
 
 /** @returns the value of a parameter; null without it */
-export function parameterOf(contentType: string, name: string): string | null {
-  for (const [, key = '', value = ''] of contentType.matchAll(new RegExp(PARAMETER, 'g'))) {
-    if (key.toLowerCase() !== name) continue;
-    return value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
-  }
-  return null;
-}
+export const parameterOf = (contentType: string, name: string): string | null =>
+  parseMediaType(contentType)?.parameters[name] ?? null;
 
 /** Removes the name of the file, in each of its forms (RFC 2231): the message says it, after it was checked. */
 export const withoutName = (contentType: string): string =>
