@@ -115,6 +115,10 @@ import * as installedFunctions from './0147_installed_functions.ts';
 import * as letters from './0148_letters.ts';
 import * as attachments from './0149_attachments.ts';
 import * as wholeQueue from './0150_whole_queue.ts';
+import * as scheduled from './0151_scheduled.ts';
+import * as batches from './0152_batches.ts';
+import * as sendKeys from './0153_send_keys.ts';
+import * as submission from './0154_submission.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -235,4 +239,8 @@ export const migrations = [
   letters,
   attachments,
   wholeQueue,
+  scheduled,
+  batches,
+  sendKeys,
+  submission,
 ];

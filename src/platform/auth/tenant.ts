@@ -9,14 +9,20 @@ export type Role = (typeof memberRoles)[number];
 
 /**
  * The key or user that makes the request. A test key (`crl_test_`) has `test: true`; its messages never leave the
- * service.
+ * service. A send-only key (`crl_send_`) has `scope: 'send'`: it can send, and read what it sent.
  */
-export type Actor = { kind: 'api_key'; id: number; test: boolean } | { kind: 'user'; id: number; role: Role };
+export type Actor =
+  | { kind: 'api_key'; id: number; test: boolean; scope?: 'send' | undefined }
+  | { kind: 'user'; id: number; role: Role };
 
 /** Whether the caller uses a test key. */
 export function isTestCaller(actor: Actor): boolean {
   return actor.kind === 'api_key' && actor.test;
 }
+
+/** The send-only key with which the caller sends, which sees nothing but what it sent; null for all other callers. */
+export const sendKeyOf = ({ actor }: Pick<AccountTenant, 'actor'>): number | null =>
+  actor.kind === 'api_key' && actor.scope === 'send' ? actor.id : null;
 
 /** The caller's account, and its current brand if it has one. */
 export interface AccountTenant {

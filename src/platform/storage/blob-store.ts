@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 /**
  * The kinds of blobs; blobs of a kind share a folder. They are in one list so that no two features use the same name.
  */
-export const blobKinds = ['uploads', 'imports', 'exports', 'inbox', 'attachments'] as const;
+export const blobKinds = ['uploads', 'imports', 'exports', 'inbox', 'attachments', 'submissions'] as const;
 export type BlobKind = (typeof blobKinds)[number];
 
 /** A set of blobs that can be listed, and removed by age. */

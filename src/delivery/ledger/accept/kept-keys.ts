@@ -7,7 +7,10 @@ import {
 import type { Queryable } from '../../../platform/db/queryable.ts';
 
 /** The idempotency key that a message is sent with. */
-export type MessageKey = Omit<IdempotentRequest, 'brandId'>;
+export type MessageKey = Omit<IdempotentRequest, 'brandId'> & {
+  /** False: the caller did not choose it, so neither the message nor its events show it. */
+  shown?: boolean;
+};
 
 /** A message with or without a key. */
 export interface Keyed {

@@ -7,6 +7,17 @@ export interface NewAttachment extends AttachmentFields {
   stored: boolean;
 }
 
+/** A MIME body as a client wrote it. It is stored as a file, with the number 0. */
+export interface OpaqueBody {
+  /** The fields that describe it, such as Content-Type, in order and as they were. */
+  fields: readonly (readonly [name: string, value: string])[];
+  /** Bytes, not folded. */
+  size: number;
+  sha256: Buffer;
+  /** False for test keys: the body is not stored. */
+  stored: boolean;
+}
+
 /** What the copies of a new letter share. Its id is that of the first copy. */
 export interface NewLetter {
   html: string | null;
@@ -17,6 +28,15 @@ export interface NewLetter {
   /** Upper bound of the size of the built message, with its files. */
   wireBytes: number;
   files: readonly NewAttachment[];
-  /** Addresses in the header that have no copy. */
-  addresses: readonly { kind: Exclude<RecipientKind, 'bcc'>; address: string; addressKey: string }[];
+  /** Addresses in the header that have no copy. `place`: among all addresses of the header, from 1; see `places`. */
+  addresses: readonly {
+    kind: Exclude<RecipientKind, 'bcc'>;
+    address: string;
+    addressKey: string;
+    place?: number;
+  }[];
+  /** Where each copy stands among all addresses of the header, from 1; undefined: before `addresses`, in their order. */
+  places?: readonly number[] | undefined;
+  /** A MIME body that passes byte for byte, in place of `html`, `text` and `files`; undefined: the letter is built. */
+  opaque?: OpaqueBody | undefined;
 }

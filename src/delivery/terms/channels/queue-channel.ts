@@ -6,6 +6,12 @@ import { type Channel, channels } from './index.ts';
  */
 export const LETTER_QUEUE = 'email_whole';
 
+/**
+ * The queue of letters whose body passes as a client wrote it. A process of a version that does not know those takes
+ * nothing from it, so it never sends one without its body.
+ */
+export const RAW_QUEUE = 'email_raw';
+
 /** A value of `send_queue.channel`: the channel of the messages, or the queue of letters. */
 export type QueueChannel = Channel | typeof LETTER_QUEUE;
 
