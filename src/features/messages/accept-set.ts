@@ -159,7 +159,7 @@ async function whyNot(
 /** Writes all messages or none. @returns the outcomes of those that are written, replayed or refused */
 async function decideAtomic(rows: readonly Row[], deciding: Deciding): Promise<Outcomes> {
   const { deps, write } = deciding;
-  if (rows.every(({ idempotencyKey }) => idempotencyKey === null)) {
+  if (rows.every((row) => !messageKeyOf(row))) {
     const refused: Outcomes = new Map();
     for (const row of rows) {
       const error = knownRefusal(row.draft, deps);

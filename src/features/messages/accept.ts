@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { keptOutcome } from '../../delivery/ledger/accept/kept-keys.ts';
 import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
-import { MESSAGE_ID_SEQUENCE } from '../../delivery/ledger/accept/write-messages.ts';
+import { MESSAGE_ID_SEQUENCE, needsFunction } from '../../delivery/ledger/accept/write-messages.ts';
 import { DEFAULT_PROVIDER } from '../../delivery/terms/backlog.ts';
 import type { LETTER_QUEUE } from '../../delivery/terms/channels/queue-channel.ts';
 import { type Admission, createAdmission } from '../../delivery/ledger/limits/admission.ts';
@@ -13,6 +13,7 @@ import { createIdAllocator, type IdAllocator } from '../../platform/db/id-alloca
 import { isSameFingerprint, keyConflict } from '../../platform/db/idempotency.ts';
 import { decide, type DecideDeps, type Outcome, type Row, type Submission } from './decide.ts';
 import type { MessageDraft } from './draft.ts';
+import { messageKeyOf } from './message-key.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { Payers } from './payers.ts';
 
@@ -104,8 +105,9 @@ export function queuedMessage(
 }
 
 /** A name of the key that is unique among all brands; null without a key. */
-function keyName({ draft, idempotencyKey }: Submission): string | null {
-  return idempotencyKey === null ? null : `${draft.brand_id}/${draft.test}/${idempotencyKey}`;
+function keyName(submission: Submission): string | null {
+  const found = messageKeyOf(submission);
+  return found ? `${submission.draft.brand_id}/${found.endpoint}/${found.key}` : null;
 }
 
 /** Finds the leaders: the first of the messages with the same key, and every message without a key. */
@@ -169,7 +171,8 @@ function createGroups(deps: AcceptDeps & AcceptMemory & DecideDeps) {
  * and for one second further ones are refused without asking the database, unless the account may send more meanwhile.
  *
  * Messages that cost something form groups of their own, so that the others do not wait for locks on the accounts'
- * money. So do messages of test keys, which wait until other test messages of their accounts are counted.
+ * money. Those groups also take what only the function writes, such as a time to send. Messages of test keys wait until
+ * other test messages of their accounts are counted, so they form groups of their own, too.
  * @param memory shared with the acceptor of sets
  * @returns a function that accepts one submission
  * @throws AppError idempotency_conflict, sandbox_limit_reached, spend_cap_reached, insufficient_funds, unavailable
@@ -181,13 +184,15 @@ export function createAcceptor(
   const groups = (money: DecideDeps['money']) => createGroups({ ...deps, ...memory, money });
   const [unpaid, tests, paid] = [groups('leave_out'), groups('leave_out'), groups('reserve')];
   return async (submission) => {
-    const { draft, idempotencyKey } = submission;
+    const { draft } = submission;
+    const key = messageKeyOf(submission);
     // A request with a key may repeat an accepted one, whatever its account has left.
-    const refusal = idempotencyKey === null ? knownRefusal(draft, memory) : null;
+    const refusal = key ? null : knownRefusal(draft, memory);
     if (refusal) throw refusal;
+    const isRare = needsFunction({ ...draft, key });
     const item = { ...submission, bytes: bytesOf(draft) };
     for (;;) {
-      const live = memory.payers.pays(draft) ? paid : unpaid;
+      const live = isRare || memory.payers.pays(draft) ? paid : unpaid;
       const answer = await (draft.test ? tests : live).submit(item);
       if (answer === 'again') continue;
       if ('error' in answer) throw answer.error;

@@ -16,7 +16,7 @@ import { isPaidByMessage } from '../../delivery/terms/units.ts';
 import { AppError } from '../../errors.ts';
 import { isConnectionError } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
-import { messageKeyOf } from './message-key.ts';
+import { type HiddenKey, messageKeyOf } from './message-key.ts';
 import type { KnownRefusals } from './known-refusals.ts';
 import type { Payers } from './payers.ts';
 
@@ -24,6 +24,8 @@ export interface Submission {
   draft: MessageDraft;
   idempotencyKey: string | null;
   fingerprint: Buffer | null;
+  /** A key that the client did not choose, in place of an `idempotencyKey`, to find a repeated message by. */
+  hiddenKey?: HiddenKey | undefined;
 }
 
 export interface Row extends Submission {

@@ -15,6 +15,7 @@
 -- endpoints: the names under which their keys are kept
 -- keys: their keys
 -- fingerprints: the fingerprints of their requests in Base64
+-- scheduled: the times when they are to be sent
 -- domains: their sending domains
 -- statuses: their states
 -- tests: whether they are tests
@@ -32,8 +33,8 @@
 create function accept_set(
   given json, ids bigint[], accounts bigint[], channels text[] default null, segments int[] default null,
   numbers text[] default null, brands bigint[] default null, endpoints text[] default null, keys text[] default null,
-  fingerprints text[] default null, domains bigint[] default null, statuses text[] default null,
-  tests boolean[] default null, ended json default null, reserving boolean default false,
+  fingerprints text[] default null, scheduled timestamptz[] default null, domains bigint[] default null,
+  statuses text[] default null, tests boolean[] default null, ended json default null, reserving boolean default false,
   limited boolean default false, settings jsonb default null, links jsonb default null,
   atomic boolean default false, letter json default null)
 returns table (
@@ -99,7 +100,7 @@ begin
   end if;
   for id, outcome, from_address, reply_to, tracking, created_at, provider_id in
     select * from write_messages(
-      given, ids, accounts, channels, segments, numbers, brands, endpoints, keys, fingerprints, domains, statuses, tests,
+      given, ids, accounts, channels, segments, numbers, brands, endpoints, keys, fingerprints, scheduled, domains, statuses, tests,
       ended, reserving, false, false, limited, settings, links, route)
   loop
     outcomes := outcomes || jsonb_build_object(id, outcome);

@@ -88,6 +88,16 @@ export const inputColumns = {
   events: column<string[] | null>('jsonb'),
 };
 
+/**
+ * Further columns that any message may have, and that few have. Only the function writes them, so that the statement for
+ * ordinary messages stays short.
+ */
+export const rareColumns = {
+  /** When it is to be sent, in the future: its queue row is due then. */
+  scheduled_at: column<Date | null>('timestamptz'),
+  send_key_id: column<number | null>('bigint'),
+};
+
 /** The idempotency key of a message, whose text is its `idempotency_key`. */
 export const keyColumns = {
   /** The name under which the key is kept, from `keySpace`. */
@@ -134,7 +144,10 @@ export type MessageSource =
   | { class: typeof messageClasses.campaign; campaign_id: number };
 
 /** A message to write, by column. Its id comes from {@link allocateMessageIds} or an id allocator. */
-export type NewMessage = Omit<Values<typeof inputColumns>, 'class' | 'campaign_id' | 'flow_id'>;
+export type NewMessage = Omit<
+  Values<typeof inputColumns & typeof rareColumns>,
+  'class' | 'campaign_id' | 'flow_id'
+>;
 
 /** A message without a stored content: the sender renders it from `content_version_id`. */
 export type NewRenderedMessage = Omit<NewMessage, keyof typeof contentColumns> &

@@ -18,6 +18,18 @@ export const routeSql = `
   case when ${providersSql} is null then coalesce(i.provider_id, ${DEFAULT_PROVIDER})
     else choose_provider(i.channel, i.provider_id, ${providersSql}) end`;
 
+/**
+ * SQL: the provider of a message that is to be sent later. An outage of the present does not matter: if there is one then,
+ * the message moves to another provider.
+ */
+export const scheduledRouteSql = `
+  case when ${providersSql} is null then coalesce(i.provider_id, ${DEFAULT_PROVIDER})
+    else coalesce((
+      select c.id from unnest(i.provider_id || ${providersSql}) with ordinality as c (id, n)
+      where c.id = ${DEFAULT_PROVIDER} or exists (
+        select from providers p where p.id = c.id and p.channel = i.channel and p.removed_at is null)
+      order by c.n limit 1), ${DEFAULT_PROVIDER}) end`;
+
 /** SQL: the address for replies that the account has set. */
 export const replyToSql = byChannelSql(
   'i.channel',

@@ -9,7 +9,7 @@ import { findKept, type KeptOutcome, keptOutcome, type MessageKey } from './kept
 import type { MessageSource, NewMessage, NewRenderedMessage, WrittenMessage } from './new-message.ts';
 import { refusalOf } from './reserve.ts';
 import type { TrackingDefaults } from './route.ts';
-import { isOverTestLimit, testLimitReached } from './test-messages.ts';
+import { isOverTestLimit, TEST_PROVIDER, testLimitReached } from './test-messages.ts';
 import { unpricedStatement, writeFunction } from './write-sql.ts';
 
 /** A message to write, perhaps with its idempotency key. */
@@ -100,8 +100,10 @@ export function callOf({ name, base }: Called, given: Arguments): pg.QueryConfig
 }
 
 /** What is written with a message that needs no sender; null if it is an ordinary message. */
-function endedOf({ id, account_id, test, events, failure }: AcceptedMessage) {
-  return test || events ? [{ id, account_id, test, events: events ?? [], failure }] : [];
+function endedOf({ id, account_id, test, events, failure, scheduled_at }: AcceptedMessage) {
+  return test || events
+    ? [{ id, account_id, test, events: events ?? [], failure, ends_at: scheduled_at }]
+    : [];
 }
 
 const jsonTexts = new WeakMap<object, string>();
@@ -114,7 +116,7 @@ function jsonOf(settings: object): string {
 }
 
 /** The columns of a message that its key gives it. */
-const idempotencyKey = ({ key }: MessageKey) => ({ idempotency_key: key });
+const idempotencyKey = ({ key, shown = true }: MessageKey) => (shown ? { idempotency_key: key } : {});
 
 /** The same, with what the statement needs to keep the key. */
 const keptKey = ({ key, endpoint, fingerprint }: MessageKey) => ({
@@ -155,7 +157,12 @@ export function argumentsOf(messages: readonly AcceptedMessage[], options: Write
     keys: each(keyed, ({ key }) => key?.key ?? null),
     fingerprints: each(keyed, ({ key }) => key?.fingerprint.toString('base64') ?? null),
     domains: each(limited, ({ domain_id }) => domain_id ?? null),
-    statuses: each(limited, ({ status }) => status),
+    scheduled: each(
+      keyed && messages.some(({ scheduled_at: time }) => time),
+      ({ scheduled_at: time }) => time ?? null,
+    ),
+    // No limit counts a message that never leaves, even if it has its outcome later.
+    statuses: each(limited, ({ status, provider }) => (provider === TEST_PROVIDER ? 'delivered' : status)),
     tests: each(limited, ({ test }) => test),
     ended: ended.length > 0 ? JSON.stringify(ended) : null,
     reserving,
@@ -179,11 +186,19 @@ async function callFunction(
   return new Map(rows.map((row) => [row.id, outcomeOf(row)]));
 }
 
+/** Whether a message has something that only the function writes, other than what a test has. */
+export const needsFunction = ({
+  scheduled_at: time,
+  send_key_id: sendKey,
+  key,
+}: Pick<AcceptedMessage, 'scheduled_at' | 'send_key_id' | 'key'>): boolean =>
+  (time ?? null) !== null || (sendKey ?? null) !== null || key?.shown === false;
+
 /** Whether the shorter statement does all that the messages need. */
 const isUnpriced = (messages: readonly AcceptedMessage[], { money, rendered }: WriteOptions): boolean =>
   money === 'leave_out' &&
   !rendered &&
-  !messages.some(({ test, events }) => test || (events ?? null) !== null);
+  !messages.some((message) => message.test || (message.events ?? null) !== null || needsFunction(message));
 
 async function writeUnpricedMessages(
   client: Queryable,

@@ -3,6 +3,7 @@ import { IDEMPOTENCY_DAYS } from '../../../platform/db/idempotency.ts';
 import { defineFunction, defineSql } from '../../../platform/db/sql/define.ts';
 import type { PreparedStatement } from '../../../platform/db/statements.ts';
 import { contentBytesSql, contentWeightSql } from '../../content/templates/content-weight.ts';
+import { MESSAGE_LIFETIME } from '../../terms/message.ts';
 import { type Setting, settingIn } from '../../terms/sql-parts.ts';
 import { paidByMessageSql, paidBySegmentSql } from '../../terms/units.ts';
 import { acceptRules } from '../limits/authority.ts';
@@ -13,11 +14,12 @@ import {
   keyColumns,
   letterColumns,
   messageColumns,
+  rareColumns,
   renderedColumns,
   renderedQueueColumns,
   wholeColumns,
 } from './new-message.ts';
-import { replyToSql, routeSql, trackedSql } from './route.ts';
+import { replyToSql, routeSql, scheduledRouteSql, trackedSql } from './route.ts';
 import { MAX_TEST_MESSAGES } from './test-messages.ts';
 
 /** Columns of `messages` that take the value of another column of `accepted`. */
@@ -72,13 +74,14 @@ const regionsOf = (setting: Setting) => ({
   refused: refusedSql,
 });
 
-const stored = { ...messageColumns, ...renderedColumns, ...letterColumns };
+const stored = { ...messageColumns, ...renderedColumns, ...letterColumns, ...rareColumns };
 const given = {
   ...inputColumns,
   ...renderedColumns,
   ...renderedQueueColumns,
   ...letterColumns,
   ...wholeColumns,
+  ...rareColumns,
 };
 
 export const writeFunction = defineFunction(import.meta.url, './write_messages.sql', {
@@ -92,6 +95,8 @@ export const writeFunction = defineFunction(import.meta.url, './write_messages.s
     paid_by_message: () => paidByMessageSql('i.channel'),
     paid_by_segment: () => paidBySegmentSql('i.channel'),
     test_limit: () => String(MAX_TEST_MESSAGES),
+    lifetime: () => MESSAGE_LIFETIME,
+    scheduled_route: () => scheduledRouteSql,
   },
 });
 

@@ -16,10 +16,11 @@
 -- endpoints: the names under which their keys are kept, if one has a key
 -- keys: their keys; null: none has one
 -- fingerprints: the fingerprints of their requests in Base64, if one has a key
+-- scheduled: the times when they are to be sent, if one with a key has such a time
 -- domains: their sending domains, if they are counted
 -- statuses: their states, if they are counted
 -- tests: whether they are tests, if they are counted
--- ended: the id, account, test, events and failure of those that are tests or have events; null: there are none
+-- ended: the id, account, test, events, failure and ends_at of those that are tests or have events; null: there are none
 -- reserving: whether to reserve prices
 -- only_free: whether to leave out messages that cost something
 -- rendered: whether the senders render the contents, so that none is stored
@@ -37,8 +38,8 @@
 create function write_messages(
   given json, ids bigint[], accounts bigint[], channels text[] default null, segments int[] default null,
   numbers text[] default null, brands bigint[] default null, endpoints text[] default null, keys text[] default null,
-  fingerprints text[] default null, domains bigint[] default null, statuses text[] default null,
-  tests boolean[] default null, ended json default null, reserving boolean default false,
+  fingerprints text[] default null, scheduled timestamptz[] default null, domains bigint[] default null,
+  statuses text[] default null, tests boolean[] default null, ended json default null, reserving boolean default false,
   only_free boolean default false, rendered boolean default false, limited boolean default false,
   settings jsonb default null, links jsonb default null, letter_route bigint default null)
 returns table (
@@ -67,13 +68,20 @@ begin
     end if;
     if keys is not null then
       with inserted as (
-        insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id)
-        select i.brand_id, i.endpoint, i.key, decode(i.fingerprint, 'base64'), 201, i.id
-        from unnest(ids, brands, endpoints, keys, fingerprints) as i (id, brand_id, endpoint, key, fingerprint)
+        insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id, created_at)
+        select i.brand_id, i.endpoint, i.key, decode(i.fingerprint, 'base64'), 201, i.id,
+          -- Its days begin when the message is final at the latest.
+          coalesce(i.scheduled_at +
+            -- <lifetime>
+            interval '72 hours'
+            -- </lifetime>
+            , now())
+        from unnest(ids, brands, endpoints, keys, fingerprints, scheduled)
+          as i (id, brand_id, endpoint, key, fingerprint, scheduled_at)
         where i.key is not null
         order by i.brand_id, i.endpoint, i.key
         on conflict (brand_id, endpoint, key) do update
-        set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, created_at = now()
+        set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, created_at = excluded.created_at
         where kept.created_at < now() - make_interval(days =>
           -- <idempotency_days>
           7
@@ -150,7 +158,19 @@ begin
         case i.channel when 'email' then a.email_reply_to end
         -- </reply_to>
       ) as reply_address,
-      case when i.letter_id is not null then letter_route else
+      case when i.letter_id is not null then letter_route when i.scheduled_at is not null then
+      -- <scheduled_route>
+      case when case i.channel when 'email' then a.email_provider_ids
+      else a.sms_provider_ids end is null then coalesce(i.provider_id, 0)
+      else coalesce((
+        select c.id
+        from unnest(i.provider_id || case i.channel when 'email' then a.email_provider_ids
+            else a.sms_provider_ids end) with ordinality as c (id, n)
+        where c.id = 0 or exists (
+          select from providers p where p.id = c.id and p.channel = i.channel and p.removed_at is null)
+        order by c.n limit 1), 0) end
+      -- </scheduled_route>
+      else
       -- <route>
       case when case i.channel when 'email' then a.email_provider_ids
       else a.sms_provider_ids end is null then coalesce(i.provider_id, 0)
@@ -187,7 +207,7 @@ begin
       "failure" jsonb, "bounce" jsonb, "answers_mail" boolean, "html" text, "text" text, "headers" jsonb, "domain_id" bigint,
       "provider_id" bigint, "default_from" text, "events" jsonb, "flow_run_id" bigint, "flow_step_id" integer,
       "contact_id" bigint, "version_bytes" integer, "letter_id" bigint, "recipient_kind" text, "has_html" boolean,
-      "whole_bytes" integer, "whole_weight" integer, "file_bytes" integer
+      "whole_bytes" integer, "whole_weight" integer, "file_bytes" integer, "scheduled_at" timestamptz, "send_key_id" bigint
       -- </input_columns>
     )) with ordinality as i
     join accounts a on a.id = i.account_id
@@ -204,13 +224,15 @@ begin
       -- <message_columns>
       id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, from_address, reply_to, subject,
       campaign_id, flow_id, template_id, content_version_id, tags, tracking, idempotency_key, provider, sent_at, delivered_at,
-      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id, letter_id, recipient_kind
+      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id, letter_id, recipient_kind, scheduled_at,
+      send_key_id
       -- </message_columns>
     ) select
       -- <message_values>
       id, account_id, brand_id, channel, class, status, test, segments, to_address, to_key, sender, reply_address, subject,
       campaign_id, flow_id, template_id, content_version_id, tags, tracked, idempotency_key, provider, sent_at, delivered_at,
-      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id, letter_id, recipient_kind
+      failure, bounce, answers_mail, flow_run_id, flow_step_id, contact_id, letter_id, recipient_kind, scheduled_at,
+      send_key_id
       -- </message_values>
     from accepted
   ), contents as (
@@ -229,7 +251,7 @@ begin
     select id, account_id,
       -- Processes that do not know letters take nothing from their queue.
       case when letter_id is null then channel else 'email_whole' end,
-      class, now(), now(),
+      class, coalesce(scheduled_at, now()), coalesce(scheduled_at, now()),
       case when rendered then coalesce(version_bytes, 0) when letter_id is not null then whole_bytes else
         -- <content_bytes>
         coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
@@ -246,7 +268,8 @@ begin
       domain_id, route, case when rendered then flow_id end, case when prices[ordinality] is not null then priced end,
       prices[ordinality],
       units[ordinality], countries[ordinality], coalesce(file_bytes, 0)
-    from accepted where status = 'queued'
+    -- A scheduled message of a test key waits for its outcome, and for no sender.
+    from accepted where status = 'queued' and provider is distinct from 'test'
   )
   select id, case when prices[ordinality] is null then 'written' else 'charged' end, sender, reply_address, tracked, now(),
     case when status = 'queued' then nullif(route, 0) end
@@ -300,14 +323,16 @@ begin
   end if;
   if ended is not null then
     with each as (
-      select * from json_to_recordset(ended) as i (id bigint, account_id bigint, test boolean, events jsonb, failure jsonb)
+      select * from json_to_recordset(ended) as i (
+        id bigint, account_id bigint, test boolean, events jsonb, failure jsonb, ends_at timestamptz)
       where written is null or id = any (written)
     ), noted as (
       insert into message_events (message_id, attempt, type, data)
       select i.id, 1, e.type, case when not i.test then jsonb_build_object('failure', i.failure) end
       from each i cross join jsonb_array_elements_text(i.events) as e (type)
     ), tested as (
-      insert into test_messages (message_id, account_id) select id, account_id from each where test returning account_id, message_id
+      insert into test_messages (message_id, account_id, ends_at) select id, account_id, ends_at from each where test
+      returning account_id, message_id
     )
     select count(refuse_over_test_limit(t.account_id, t.ids,
       -- <test_limit>
