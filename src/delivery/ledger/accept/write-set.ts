@@ -159,11 +159,8 @@ export async function writeSet(
 ): Promise<Outcomes> {
   const { atomic, letter, ...others } = options;
   const copies = letter ? copiesOf(messages, letter) : messages.map(({ kind: _kind, ...message }) => message);
-  const {
-    only_free: _onlyFree,
-    rendered: _rendered,
-    ...given
-  } = argumentsOf(copies, { ...others, money: 'reserve' });
+  const writing: WriteOptions = messages.every(({ test }) => test) ? others : { ...others, money: 'reserve' };
+  const { only_free: _onlyFree, rendered: _rendered, ...given } = argumentsOf(copies, writing);
   const [first] = messages;
   const call = callOf(acceptSetFunction, {
     ...given,
@@ -174,8 +171,7 @@ export async function writeSet(
     throw setErrorOf(error, letter);
   });
   const outcomes = new Map(rows.map((row) => [row.id, outcomeOf(row)]));
-  if (outcomes.size < messages.length)
-    await addUnwritten(outcomes, client, messages, { ...others, money: 'reserve' });
+  if (outcomes.size < messages.length) await addUnwritten(outcomes, client, messages, writing);
   return outcomes;
 }
 
