@@ -3000,7 +3000,7 @@ export interface components {
             /** @enum {string} */
             channel: "email" | "sms";
             /** @enum {string} */
-            status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+            status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending" | "scheduled";
             to: string | null;
             from: string | null;
             reply_to: string | null;
@@ -3044,6 +3044,8 @@ export interface components {
             /** Format: date-time */
             queued_at: string | null;
             /** Format: date-time */
+            scheduled_at: string | null;
+            /** Format: date-time */
             sent_at: string | null;
             /** Format: date-time */
             delivered_at: string | null;
@@ -3062,7 +3064,7 @@ export interface components {
                 kind: "to" | "cc" | "bcc";
                 address: string | null;
                 /** @enum {string} */
-                status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+                status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending" | "scheduled";
             }[];
             warnings?: components["schemas"]["CheckProblem"][];
         };
@@ -4004,6 +4006,8 @@ export interface components {
                 opens?: boolean;
                 clicks?: boolean;
             };
+            /** Format: date-time */
+            scheduled_at?: string;
             attachments?: components["schemas"]["NewAttachment"][];
         };
         EmailStep: {
@@ -4758,7 +4762,7 @@ export interface components {
             /** @enum {string} */
             channel: "email" | "sms";
             /** @enum {string} */
-            status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+            status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending" | "scheduled";
             to: string | null;
             from: string | null;
             reply_to: string | null;
@@ -4801,6 +4805,8 @@ export interface components {
             } | null;
             /** Format: date-time */
             queued_at: string | null;
+            /** Format: date-time */
+            scheduled_at: string | null;
             /** Format: date-time */
             sent_at: string | null;
             /** Format: date-time */
@@ -4832,7 +4838,7 @@ export interface components {
             /** @enum {string} */
             channel: "email" | "sms";
             /** @enum {string} */
-            status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+            status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending" | "scheduled";
             to: string | null;
             from: string | null;
             reply_to: string | null;
@@ -4876,6 +4882,8 @@ export interface components {
             /** Format: date-time */
             queued_at: string | null;
             /** Format: date-time */
+            scheduled_at: string | null;
+            /** Format: date-time */
             sent_at: string | null;
             /** Format: date-time */
             delivered_at: string | null;
@@ -4894,7 +4902,7 @@ export interface components {
                 kind: "to" | "cc" | "bcc";
                 address: string | null;
                 /** @enum {string} */
-                status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending";
+                status: "queued" | "held" | "sent" | "delivered" | "bounced" | "complained" | "failed" | "unknown" | "skipped" | "canceled" | "sending" | "scheduled";
             }[];
             html: string | null;
             text: string | null;

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { invalid } from '../../errors.ts';
 import type { NewAttachment } from '../../delivery/ledger/accept/new-letter.ts';
+import { MESSAGE_LIFETIME_HOURS } from '../../delivery/terms/message.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -15,6 +16,9 @@ import type { AttachmentBody } from './schema.ts';
 export { createFileDecoder, type FileDecoder } from './decode-gate.ts';
 export type { ReadAttachments, ReadFile };
 
+/** Messages are final at the latest so many days after their time. */
+const LIFETIME_DAYS = MESSAGE_LIFETIME_HOURS / 24;
+const MS_PER_DAY = 86_400_000;
 /** A week's range of message ids, and a week more: a letter is there until all of its range has aged. */
 const SPARE_DAYS = 15;
 const GONE = 'has expired';
@@ -40,13 +44,20 @@ export interface Attachments {
    * the same files if one was removed before the message was written. Files of test keys are not stored.
    * @param files from `readAttachments`; with `folded: null`, such as for another message with the same file, it must be
    *   stored already
+   * @param until when the messages are to be sent; by default now
    * @returns the files in their order, for the letter
    * @throws AppError validation_error naming the field of a file that should be stored already and is gone
    */
   storeFiles(
     tenant: Pick<Tenant, 'accountId' | 'actor'>,
     files: readonly ReadFile[],
+    options?: { until?: Date | null | undefined },
   ): Promise<NewAttachment[]>;
+  /**
+   * Keeps stored files until messages that name them, and that are to be sent at another time, are gone. Call it before
+   * the time of the messages is changed.
+   */
+  keepFiles(scope: AccountScope, hashes: readonly Buffer[], until: Date): Promise<void>;
   /**
    * Lets files go that were stored for a message that is refused. Those that another message or an upload has stay.
    * Without this, a client whose messages are refused could fill the storage.
@@ -140,6 +151,9 @@ const newAttachment = (
   stored: boolean,
 ): NewAttachment => ({ filename, contentType, contentId, disposition, size, sha256, stored });
 
+/** Days until a message that is to be sent at a time is final. */
+const daysUntil = (time: Date) => Math.ceil((time.getTime() - Date.now()) / MS_PER_DAY) + LIFETIME_DAYS;
+
 /** The files of messages, for the features that send them. */
 export function createAttachments({
   config,
@@ -149,13 +163,17 @@ export function createAttachments({
   const store = createHomeStore(config.CARILLON_HOME);
   const blocked = config.ATTACHMENT_BLOCKED_EXTENSIONS;
   const readDeps: ReadDeps = { db, store, decoder, blocked, maxBytes: config.ATTACHMENTS_MB * 1024 * 1024 };
-  const storeDeps = { db, store, keptDays: config.MESSAGE_CONTENT_RETENTION_DAYS + SPARE_DAYS };
+  const keptDays = (until: Date | null | undefined) =>
+    config.MESSAGE_CONTENT_RETENTION_DAYS + SPARE_DAYS + (until ? daysUntil(until) : 0);
   return {
     readAttachments: (tenant, given) => readAttachments(readDeps, tenant, given),
-    async storeFiles(tenant, files) {
+    async storeFiles(tenant, files, { until } = {}) {
       if (isTestCaller(tenant.actor)) return files.map((file) => newAttachment(file, false));
       if (files.length === 0) return [];
-      return storeFiles(storeDeps, tenant, files);
+      return storeFiles({ db, store, keptDays: keptDays(until) }, tenant, files);
+    },
+    async keepFiles(scope, hashes, until) {
+      await keepFiles(db, scope, hashes, keptDays(until));
     },
     async releaseFiles(scope, files) {
       // Those that were stored before are not new, whatever becomes of the message.

@@ -93,13 +93,18 @@ function answerOf(outcome: Outcome): Answer {
   }
 }
 
-/** @returns a list of one, or of none if nothing was written */
+/** Senders that have nothing else to do look for messages of later times by themselves. */
+const WOKEN_AHEAD_MS = 1_000;
+
+/** @returns a list of one, or of none if nothing was written that is to be sent now */
 export function queuedMessage(
   draft: MessageDraft,
   outcome: Outcome,
   queue?: QueuedMessage['queue'],
 ): QueuedMessage[] {
   if (outcome.kind !== 'written' && outcome.kind !== 'replayed') return [];
+  const { scheduled_at: time } = draft;
+  if (time && time.getTime() > Date.now() + WOKEN_AHEAD_MS) return [];
   const providerId = (outcome.kind === 'written' ? outcome.message.provider_id : null) ?? DEFAULT_PROVIDER;
   return [{ draft, providerId, ...(queue && { queue }) }];
 }

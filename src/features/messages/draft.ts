@@ -6,7 +6,7 @@ import { countSegments, MAX_SEGMENTS } from '../../delivery/terms/texts/sms-segm
 import type { SmsSender } from '../../delivery/terms/sms-senders.ts';
 import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
 import { AppError, Problems, type ValidationErrors } from '../../errors.ts';
-import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { isTestCaller, sendKeyOf, type Tenant } from '../../platform/auth/tenant.ts';
 import {
   malformedHeaderErrors,
   malformedTagErrors,
@@ -17,6 +17,7 @@ import type { ReadAttachments } from '../attachments/service.ts';
 import { type EmailParts, type LetterDraft, letterOf } from './letter.ts';
 import { recipientsOf, textsIn, threadHeaders } from './recipient-fields.ts';
 import { senderOfTemplate, type TemplateMessage } from '../templates/service.ts';
+import { readSchedule } from './schedule.ts';
 import type { SendMessageBody } from './schema.ts';
 
 /** A message that passed all checks of its request, ready to be written. Only limits can still refuse it. */
@@ -116,7 +117,7 @@ function templateSender(
 
 function emailParts(
   problems: Problems,
-  tenant: Tenant,
+  base: Base,
   body: SendMessageBody,
   senders: BrandSenders,
   template: TemplateMessage | null,
@@ -133,7 +134,7 @@ function emailParts(
   const answers = answered !== undefined || references !== undefined;
   const headers = answers ? { ...body.headers, ...threadHeaders(body) } : body.headers;
   const shared = {
-    ...base(tenant, body, template),
+    ...base,
     from_address: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
     default_from: senders.defaultAddress,
     ...(identity === 'sandbox' ? {} : { domain_id: identity.domainId, provider_id: identity.providerId }),
@@ -173,7 +174,7 @@ function emailDraft(problems: Problems, parts: EmailParts, files: readonly { siz
 
 function smsDraft(
   problems: Problems,
-  tenant: Tenant,
+  base: Base,
   body: SendMessageBody,
   sender: SmsSender | null,
   template: TemplateMessage | null,
@@ -189,7 +190,7 @@ function smsDraft(
   }
   const to = 'error' in phone ? '' : phone.e164;
   return {
-    ...base(tenant, body, template),
+    ...base,
     to_address: to,
     to_key: to,
     from_address: sender?.from,
@@ -199,18 +200,27 @@ function smsDraft(
   };
 }
 
-function base(
-  { accountId, brandId, actor }: Tenant,
-  { channel }: SendMessageBody,
-  template: TemplateMessage | null,
+/** What a message has, whatever its channel. */
+type Base = ReturnType<typeof baseOf>;
+
+function baseOf(
+  problems: Problems,
+  tenant: Tenant,
+  { channel, scheduled_at: scheduledAt }: SendMessageBody,
+  { template, contentDays }: { template: TemplateMessage | null; contentDays: number },
 ) {
+  const { time, errors } = readSchedule(scheduledAt, contentDays);
+  problems.add(errors);
+  const sendKey = sendKeyOf(tenant);
   return {
-    account_id: accountId,
-    brand_id: brandId,
+    account_id: tenant.accountId,
+    brand_id: tenant.brandId,
     channel,
     status: 'queued' as const,
-    test: isTestCaller(actor),
+    test: isTestCaller(tenant.actor),
     ...(template ? { template_id: template.templateId, content_version_id: template.versionId } : {}),
+    ...(time ? { scheduled_at: time } : {}),
+    ...(sendKey === null ? {} : { send_key_id: sendKey }),
   };
 }
 
@@ -223,6 +233,8 @@ export interface DraftSources {
   template: TemplateMessage | AppError | null;
   /** The files of an email, and what is wrong with them. */
   attachments: Pick<ReadAttachments, 'files' | 'problems'>;
+  /** The setting MESSAGE_CONTENT_RETENTION_DAYS, which bounds how far ahead a message may be sent. */
+  contentDays: number;
 }
 
 /**
@@ -233,15 +245,16 @@ export interface DraftSources {
 export function draftMessage(
   tenant: Tenant,
   body: SendMessageBody,
-  { senders, smsSender, template, attachments }: DraftSources,
+  { senders, smsSender, template, attachments, contentDays }: DraftSources,
 ): Drafted {
   const problems = new Problems();
   problems.add(attachments.problems);
   const rendered = template instanceof AppError ? null : template;
   if (template instanceof AppError) problems.add(template.validationErrors, template.code);
+  const base = baseOf(problems, tenant, body, { template: rendered, contentDays });
   const drafted = senders
-    ? emailDraft(problems, emailParts(problems, tenant, body, senders, rendered), attachments.files)
-    : { message: smsDraft(problems, tenant, body, smsSender, rendered), letter: null };
+    ? emailDraft(problems, emailParts(problems, base, body, senders, rendered), attachments.files)
+    : { message: smsDraft(problems, base, body, smsSender, rendered), letter: null };
   problems.throwIfAny();
   return drafted;
 }

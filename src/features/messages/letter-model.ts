@@ -54,6 +54,7 @@ export interface CopyRow {
   /** Null: its contact was removed. */
   to_address: string | null;
   status: MessageStatus;
+  scheduled_at: Date | null;
   /** Whether an open intent covers it. */
   sending: boolean;
   /** Whether its account sends nothing to the address. */
@@ -76,7 +77,7 @@ export async function findCopies(
     plusAddresses: '$5::boolean',
   });
   const { rows } = await db.query<CopyRow>(
-    `select m.id, m.recipient_kind, m.to_address, m.status, ${sendingSql} as sending,
+    `select m.id, m.recipient_kind, m.to_address, m.status, m.scheduled_at, ${sendingSql} as sending,
        m.to_key is not null and ${suppressed} as suppressed
      from messages m where m.brand_id = $1 and m.id = any($2) and m.id between $3 and $4 order by m.id`,
     [brandId, ids, Math.min(...ids), Math.max(...ids), plusAddresses],

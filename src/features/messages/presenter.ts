@@ -57,9 +57,13 @@ export interface MessageEventRow {
 
 const iso = (date: Date | null | undefined) => date?.toISOString() ?? null;
 
-/** `sending` is only shown, never stored. */
-export function shownStatus(row: Pick<MessageRow, 'sending' | 'status'>): MessageResource['status'] {
-  return row.sending && openStatuses.includes(row.status) ? 'sending' : row.status;
+/** `sending` and `scheduled` are only shown, never stored. */
+export function shownStatus(
+  row: Pick<MessageRow, 'sending' | 'status' | 'scheduled_at'>,
+): MessageResource['status'] {
+  if (row.sending && openStatuses.includes(row.status)) return 'sending';
+  const { status, scheduled_at: time } = row;
+  return status === 'queued' && time && time.getTime() > Date.now() ? 'scheduled' : status;
 }
 
 /** A held message keeps the time that was known when it was held. Once that has passed, the next time is unknown. */
@@ -114,6 +118,7 @@ export function presentMessage(row: MessageRow): MessageResource {
     bounce: row.bounce ?? null,
     hold: presentHold(row.hold),
     queued_at: createdAt,
+    scheduled_at: iso(row.scheduled_at),
     sent_at: iso(row.sent_at),
     delivered_at: iso(row.delivered_at),
     opened_at: iso(row.opened_at),

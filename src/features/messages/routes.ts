@@ -70,6 +70,7 @@ function messageService(deps: MessageRouteDeps): MessageService {
     },
     attachments: createAttachments(deps),
     emailProvider: defaultEmailProvider(config),
+    contentDays: config.MESSAGE_CONTENT_RETENTION_DAYS,
     renderTemplate: createMessageContents({ pool, contents, brandOf, keyring, publicUrl }),
     renderedContent: createRenderedContents({
       pool,

@@ -95,6 +95,11 @@ const fields = z
         description: tagsDescription,
       }),
     tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
+    scheduled_at: filterTime.optional().meta({
+      description:
+        'When to send it, at most 30 days ahead, or as many days as the service keeps contents. Until then it is ' +
+        '`scheduled`. A time of the last five minutes means now.',
+    }),
     attachments: attachmentsSchema.optional(),
   })
   .check(betweenFields);
@@ -154,6 +159,9 @@ export const messageFileParams = z.strictObject({
 const time = z.iso.datetime().nullable();
 const strings = z.record(z.string(), z.string());
 
+/** The states of a message as clients see it. */
+const shownStatuses = [...messageStatuses, 'sending', 'scheduled'] as const;
+
 /** A message in a list. */
 export const messageResource = z
   .object({
@@ -165,7 +173,7 @@ export const messageResource = z
     account_id: z.int(),
     brand_id: z.int(),
     channel: z.enum(channels),
-    status: z.enum([...messageStatuses, 'sending']),
+    status: z.enum(shownStatuses),
     to: z.string().nullable(),
     from: z.string().nullable(),
     reply_to: z.string().nullable().meta({ description: 'Several addresses are separated by commas.' }),
@@ -198,6 +206,9 @@ export const messageResource = z
       .nullable(),
     hold: z.object({ reason: z.enum(holdReasons), until: time }).nullable(),
     queued_at: time,
+    scheduled_at: time.meta({
+      description: 'When it was to be sent; it stays when that time has passed. Null: at once.',
+    }),
     sent_at: time,
     delivered_at: time,
     opened_at: time,
@@ -219,7 +230,7 @@ const letterFields = {
         message_id: z.int(),
         kind: z.enum(recipientKinds),
         address: z.string().nullable().meta({ description: 'Null: the contact was removed.' }),
-        status: z.enum([...messageStatuses, 'sending']),
+        status: z.enum(shownStatuses),
       }),
     )
     .optional()

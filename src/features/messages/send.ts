@@ -44,6 +44,8 @@ export interface SendDeps {
   attachments: Attachments;
   /** The kind of the provider of EMAIL_PROVIDER_URL. */
   emailProvider: string;
+  /** The setting MESSAGE_CONTENT_RETENTION_DAYS. */
+  contentDays: number;
   letters: LetterReader;
 }
 
@@ -117,7 +119,8 @@ function createDrafts(
     const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
     const { template_id: templateId } = body;
     const template = templateId === undefined ? null : await contentOf(deps, tenant, templateId, body);
-    return draftMessage(tenant, body, { senders, smsSender, template, attachments });
+    const { contentDays } = deps;
+    return draftMessage(tenant, body, { senders, smsSender, template, attachments, contentDays });
   };
 }
 
@@ -190,7 +193,8 @@ function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
         : { ...copy, idempotencyKey: null, fingerprint: null },
     );
     for (let left = MAX_LOST_FILES; ; left -= 1) {
-      const stored = await deps.attachments.storeFiles(tenant, files);
+      const until = draft.copies[0]?.draft.scheduled_at;
+      const stored = await deps.attachments.storeFiles(tenant, files, { until });
       try {
         const lead = await accept(rows, draft, stored);
         const replayed = lead.kind === 'replayed';

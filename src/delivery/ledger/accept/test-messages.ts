@@ -36,6 +36,9 @@ export function testOutcome({ channel, to_key: key }: Pick<NewMessage, 'channel'
   return outcomes[local] ?? defaultOutcome;
 }
 
+/** What a scheduled message of a test key is written with. It gets its outcome at its time. */
+export const laterTestOutcome: TestOutcome = { provider: TEST_PROVIDER, status: 'queued', events: [] };
+
 /** Maximum number of messages per account and day (UTC) that test keys and tests of templates may send. */
 export const MAX_TEST_MESSAGES = 1_000;
 const DAY_SECONDS = 86_400;

@@ -251,7 +251,7 @@ it('counts in the limits of another table', async () => {
   await pool.query(text);
   const [message] = await newEmails(1, { domain_id: 5 });
   await pool.query(
-    `select * from ${name}($1, $2, $3, $4, null, null, null, null, null, null, $5, null, null, null, false, false, false, true, '{}', null)`,
+    `select * from ${name}($1, $2, $3, $4, null, null, null, null, null, null, null, $5, null, null, null, false, false, false, true, '{}', null)`,
     [JSON.stringify([{ ...message, ...source }]), [message?.id], [message?.account_id], ['email'], [5]],
   );
   expect(await select('select * from noted')).toEqual([
