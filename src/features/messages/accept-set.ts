@@ -1,8 +1,10 @@
 /** Accepts sets of messages, each in one transaction: the copies of a letter, or messages that are sent together. */
 import { findKept, keptOutcome } from '../../delivery/ledger/accept/kept-keys.ts';
-import type { NewLetter } from '../../delivery/ledger/accept/new-letter.ts';
 import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
 import {
+  type AddressedLetter,
+  LetterRefusedError,
+  type SetLetter,
   type SetOptions as WriteSetOptions,
   SetRefusedError,
   takeTogether,
@@ -10,7 +12,7 @@ import {
 } from '../../delivery/ledger/accept/write-set.ts';
 import { isLimitRefusal } from '../../delivery/ledger/limits/admission.ts';
 import { isCounted } from '../../delivery/ledger/limits/authority.ts';
-import { LETTER_QUEUE } from '../../delivery/terms/channels/queue-channel.ts';
+import { LETTER_QUEUE, RAW_QUEUE } from '../../delivery/terms/channels/queue-channel.ts';
 import type { RecipientKind } from '../../delivery/terms/letter.ts';
 import { messageClasses } from '../../delivery/terms/message.ts';
 import { AppError } from '../../errors.ts';
@@ -30,7 +32,7 @@ import {
 } from './decide.ts';
 import { messageKeyOf } from './message-key.ts';
 
-/** A message of a set. Only the first one of a letter may have a key: it names the letter. */
+/** A message of a set. Only the first one of a letter may have a key and an alias: it names the letter. */
 export interface SetRow extends Submission {
   /** Where the recipient stands in the letter. */
   kind?: RecipientKind;
@@ -50,14 +52,19 @@ export interface SetResult {
   outcomes: SetOutcome[];
 }
 
-export type SetOptions = { atomic: boolean; letter?: undefined } | { atomic: true; letter: NewLetter };
+/** With `letters`, all messages are of one account. */
+export type SetOptions =
+  { atomic: boolean; letters?: undefined } | { atomic: true; letters: readonly SetLetter[] };
+
+export type { SetLetter };
 
 export interface SetAcceptorDeps extends AcceptDeps {
   /** The kind of the provider of EMAIL_PROVIDER_URL. */
   emailProvider: string;
 }
 
-type NumberedRow = Row & Pick<SetRow, 'kind'>;
+/** A message, and the letter of which it is a copy. */
+type NumberedRow = Row & Pick<SetRow, 'kind'> & { of?: SetLetter | undefined };
 
 /** What one set is decided with. */
 interface Deciding {
@@ -68,12 +75,18 @@ interface Deciding {
 
 const isThere = ({ kind }: Outcome) => kind === 'written' || kind === 'replayed';
 
+/** The letters of messages, some of which may be left out: then all copies of a letter are. */
+function lettersOf(rows: readonly NumberedRow[], defaultKind: string): SetLetter<AddressedLetter>[] {
+  const of = Map.groupBy(rows.keys(), (n) => rows[n]?.of);
+  return [...of].flatMap(([set, [first = 0]]) =>
+    set ? [{ first, count: set.count, letter: { ...set.letter, defaultKind } }] : [],
+  );
+}
+
 function writerOf(
   { pool, limits, tracking, emailProvider }: SetAcceptorDeps,
-  { atomic, letter }: SetOptions,
+  { atomic, letters }: SetOptions,
 ) {
-  const set: Pick<WriteSetOptions, 'atomic' | 'letter'> =
-    letter === undefined ? { atomic } : { atomic: true, letter: { ...letter, defaultKind: emailProvider } };
   return async (rows: readonly NumberedRow[]): Promise<Outcomes> => {
     const messages = rows.map((row) => ({ ...messageOf(row), kind: row.kind }));
     const written = await writeSet(pool, messages, {
@@ -81,33 +94,48 @@ function writerOf(
       limits,
       counted: rows.some(({ draft }) => isCounted(draft)),
       tracking,
-      ...set,
+      ...(letters ? { atomic: true, letters: lettersOf(rows, emailProvider) } : { atomic }),
     } as WriteSetOptions);
     return new Map(rows.map((row) => [row, written.get(row.id) ?? { kind: 'missing' }]));
   };
 }
 
-/** The messages of a letter that an earlier request has written, by their place in it. */
-async function replayedLetter(rows: readonly Row[], first: Outcome, { pool }: AcceptDeps): Promise<Outcomes> {
-  if (first.kind !== 'replayed') return new Map(rows.map((row) => [row, first]));
-  const { rows: found } = await pool.query<{ ids: number[] }>(
-    'select message_ids as ids from letters where id = $1',
-    [first.id],
+/** What became of letters whose keys earlier requests have taken, as outcomes of all their copies. */
+async function replayedLetters(
+  rows: readonly NumberedRow[],
+  leads: ReadonlyMap<SetLetter, Outcome>,
+  { pool }: AcceptDeps,
+): Promise<Outcomes> {
+  const written = [...leads.values()].flatMap((lead) => (lead.kind === 'replayed' ? [lead.id] : []));
+  const { rows: found } = await pool.query<{ id: number; ids: number[] }>(
+    'select id, message_ids as ids from letters where id = any ($1)',
+    [written],
   );
-  // The letter goes with the content, perhaps before its key.
-  const ids = found[0]?.ids ?? [];
-  return new Map(rows.map((row, n) => [row, { ...first, id: ids[n] ?? first.id }]));
+  const idsOf = new Map(found.map(({ id, ids }) => [id, ids]));
+  const outcomes: Outcomes = new Map();
+  for (const [set, lead] of leads) {
+    const copies = rows.filter(({ of }) => of === set);
+    for (const [n, copy] of copies.entries()) {
+      // The letter goes with the content, perhaps before its key.
+      const replayed = lead.kind === 'replayed' ? { ...lead, id: idsOf.get(lead.id)?.[n] ?? lead.id } : lead;
+      outcomes.set(copy, replayed);
+    }
+  }
+  return outcomes;
 }
 
-/** What became of messages whose keys earlier requests have taken. Its key decides about all of a letter. */
-async function findReplays(rows: readonly Row[], { deps, options }: Deciding): Promise<Outcomes> {
+/** What became of messages whose keys earlier requests have taken. The key of a letter decides about all its copies. */
+async function findReplays(rows: readonly NumberedRow[], { deps }: Deciding): Promise<Outcomes> {
   const asked = rows.map((row) => ({ brand_id: row.draft.brand_id, key: messageKeyOf(row), row }));
   const kept = await findKept(deps.pool, asked);
-  const outcomes: Outcomes = new Map(
-    [...kept].map(([{ row }, found]) => [row, keptOutcome(found, row.fingerprint)]),
-  );
-  const [first] = outcomes.values();
-  return options.letter && first ? replayedLetter(rows, first, deps) : outcomes;
+  const outcomes: Outcomes = new Map();
+  const leads = new Map<SetLetter, Outcome>();
+  for (const [{ row }, found] of kept) {
+    const outcome = keptOutcome(found, row.fingerprint);
+    if (row.of) leads.set(row.of, outcome);
+    else outcomes.set(row, outcome);
+  }
+  return leads.size === 0 ? outcomes : new Map([...outcomes, ...(await replayedLetters(rows, leads, deps))]);
 }
 
 /** What an error means for the messages of an atomic set. Those that are not concerned have no outcome. */
@@ -120,6 +148,10 @@ function refusalsOf(error: unknown, rows: readonly Row[], { admission }: AcceptM
         return [[row, refusal ? { kind: 'refused', error: refusal } : { kind: 'missing' }] as const];
       }),
     );
+  }
+  if (error instanceof LetterRefusedError) {
+    const copies = rows.filter(({ id }) => error.ids.has(id));
+    return new Map(copies.map((row) => [row, { kind: 'refused', error: error.error }]));
   }
   if (!(error instanceof AppError)) throw error;
   const isLimit = isLimitRefusal(error);
@@ -137,7 +169,7 @@ function refusalsOf(error: unknown, rows: readonly Row[], { admission }: AcceptM
  */
 async function whyNot(
   error: unknown,
-  rows: readonly Row[],
+  rows: readonly NumberedRow[],
   deciding: Deciding,
   raises: number,
 ): Promise<Outcomes> {
@@ -157,7 +189,7 @@ async function whyNot(
 }
 
 /** Writes all messages or none. @returns the outcomes of those that are written, replayed or refused */
-async function decideAtomic(rows: readonly Row[], deciding: Deciding): Promise<Outcomes> {
+async function decideAtomic(rows: readonly NumberedRow[], deciding: Deciding): Promise<Outcomes> {
   const { deps, write } = deciding;
   if (rows.every((row) => !messageKeyOf(row))) {
     const refused: Outcomes = new Map();
@@ -238,7 +270,10 @@ function resultsOf(rows: readonly Row[], leaderOf: ReadonlyMap<Row, Row>, decide
 }
 
 /** @returns the outcomes of leaders and, of an atomic set, of messages whose leaders have other payloads */
-async function decideSet(leaderOf: ReadonlyMap<Row, Row>, deciding: Deciding): Promise<Outcomes> {
+async function decideSet(
+  leaderOf: ReadonlyMap<NumberedRow, NumberedRow>,
+  deciding: Deciding,
+): Promise<Outcomes> {
   const { deps, options, write } = deciding;
   const leaders = [...new Set(leaderOf.values())];
   if (!options.atomic) return decide(leaders, { ...deps, money: 'reserve' }, { write, together: true });
@@ -247,29 +282,49 @@ async function decideSet(leaderOf: ReadonlyMap<Row, Row>, deciding: Deciding): P
   return decideAtomic(leaders, deciding);
 }
 
+/** Numbers messages. The ids of a letter are of one range. */
+async function numbered(
+  given: readonly SetRow[],
+  letters: readonly SetLetter[],
+  take: (count: number) => Promise<number[]>,
+): Promise<NumberedRow[]> {
+  const rows: NumberedRow[] = given.map((row) => ({ ...row, id: 0 }));
+  for (const of of letters) {
+    const ids = await takeTogether(take, of.count);
+    for (const [n, id] of ids.entries()) {
+      rows[of.first + n] = { ...(rows[of.first + n] as NumberedRow), id, of };
+    }
+  }
+  const others = rows.filter((row) => !row.of);
+  const ids = others.length === 0 ? [] : await take(others.length);
+  for (const [n, row] of others.entries()) row.id = ids[n] ?? 0;
+  return rows;
+}
+
+/** The queue of a message, unless that is named as its channel. */
+const queueOf = ({ of }: NumberedRow) => of && (of.letter.opaque ? RAW_QUEUE : LETTER_QUEUE);
+
 /**
  * Accepts sets of messages: each message is written, replayed or refused for its own reason, and all that are written
  * are committed by one transaction before the result. If the set is atomic, all messages are there afterwards, or
  * nothing is written; one that an earlier request has written is there.
  * @param memory shared with the acceptor of single messages
  * @returns a function that accepts one set of at least one message. It throws AppError unavailable, and FileGoneError if
- *   a file of the letter has to be stored again; then nothing is written.
+ *   a file of a letter has to be stored again; then nothing is written.
  */
 export function createSetAcceptor(
   deps: SetAcceptorDeps,
   memory: AcceptMemory,
 ): (rows: readonly SetRow[], options: SetOptions) => Promise<SetResult> {
   return async (given, options) => {
-    const ids = await takeTogether((count) => memory.ids.take(count), given.length);
-    const rows: NumberedRow[] = given.map((row, n) => ({ ...row, id: ids[n] ?? 0 }));
+    const rows = await numbered(given, options.letters ?? [], (count) => memory.ids.take(count));
     const leaderOf = findLeaders(rows);
     const decided = await decideSet(leaderOf, {
       deps: { ...deps, ...memory },
       options,
       write: writerOf(deps, options),
     });
-    const queue = options.letter && LETTER_QUEUE;
-    const queued = [...decided].flatMap(([{ draft }, outcome]) => queuedMessage(draft, outcome, queue));
+    const queued = [...decided].flatMap(([row, outcome]) => queuedMessage(row.draft, outcome, queueOf(row)));
     if (queued.length > 0) deps.onQueued(queued);
     const outcomes = resultsOf(rows, leaderOf, decided);
     return { committed: !options.atomic || outcomes.every(({ kind }) => kind !== 'refused'), outcomes };

@@ -4,7 +4,7 @@ import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { MESSAGE_ID_SEQUENCE, needsFunction } from '../../delivery/ledger/accept/write-messages.ts';
 import { DEFAULT_PROVIDER } from '../../delivery/terms/backlog.ts';
-import type { LETTER_QUEUE } from '../../delivery/terms/channels/queue-channel.ts';
+import type { LETTER_QUEUE, RAW_QUEUE } from '../../delivery/terms/channels/queue-channel.ts';
 import { type Admission, createAdmission } from '../../delivery/ledger/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { AppError } from '../../errors.ts';
@@ -47,7 +47,7 @@ export interface QueuedMessage {
   /** The provider whose share of the queue it waits in. */
   providerId: number;
   /** The queue it waits in, unless that is named as its channel. */
-  queue?: typeof LETTER_QUEUE;
+  queue?: typeof LETTER_QUEUE | typeof RAW_QUEUE;
 }
 
 /** What a process knows about accounts, and the ids that it has taken: one for all ways to accept messages. */
@@ -194,7 +194,7 @@ export function createAcceptor(
     // A request with a key may repeat an accepted one, whatever its account has left.
     const refusal = key ? null : knownRefusal(draft, memory);
     if (refusal) throw refusal;
-    const isRare = needsFunction({ ...draft, key });
+    const isRare = needsFunction({ ...draft, key, alias: submission.alias });
     const item = { ...submission, bytes: bytesOf(draft) };
     for (;;) {
       const live = isRare || memory.payers.pays(draft) ? paid : unpaid;

@@ -26,6 +26,8 @@ export interface Submission {
   fingerprint: Buffer | null;
   /** A key that the client did not choose, in place of an `idempotencyKey`, to find a repeated message by. */
   hiddenKey?: HiddenKey | undefined;
+  /** The first 16 bytes of the SHA-256 of the Message-ID that its client gave it. */
+  alias?: Buffer | undefined;
 }
 
 export interface Row extends Submission {
@@ -108,6 +110,7 @@ export const messageOf = (row: Row) => ({
   ...(row.draft.test ? testColumns(row.draft) : {}),
   id: row.id,
   key: messageKeyOf(row),
+  alias: row.alias,
 });
 
 const inGroups = ({ pool, limits, tracking, money }: DecideDeps): Way => ({

@@ -182,7 +182,8 @@ type AcceptSet = ReturnType<typeof createSetAcceptor>;
 /** Creates the function that stores the files of a letter and accepts its copies, all or none. */
 function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
   async function accept(rows: readonly SetRow[], { letter }: LetterDraft, stored: NewAttachment[]) {
-    const { outcomes } = await acceptSet(rows, { atomic: true, letter: { ...letter, files: stored } });
+    const letters = [{ first: 0, count: rows.length, letter: { ...letter, files: stored } }];
+    const { outcomes } = await acceptSet(rows, { atomic: true, letters });
     return leadOf(outcomes);
   }
   return async (wanted: Wanted, draft: LetterDraft, files: readonly ReadFile[]): Promise<SendResult> => {

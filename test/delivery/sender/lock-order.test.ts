@@ -172,7 +172,12 @@ describe('rows that several statements lock', () => {
     };
     const source = { class: messageClasses.transactional };
     const accept = () =>
-      writeSet(database.pool, [message], { source, limits: TEST_LIMITS, atomic: true, letter });
+      writeSet(database.pool, [message], {
+        source,
+        limits: TEST_LIMITS,
+        atomic: true,
+        letters: [{ first: 0, count: 1, letter }],
+      });
     const lock = `select 1 from attachment_files where account_id = $1 and get_byte(sha256, 0) = 1 for update`;
     const others = ['attachment_files', 'account_months'].map((table) => `select 1 from ${table} for update`);
     expect(await unlockedRows(lock, accountId, accept, others)).toEqual([hashes.length, 1]);

@@ -60,9 +60,11 @@ function processOf(of: pg.Pool) {
 }
 
 /** An account for which emails cost nothing. */
-async function unpricedAccount(): Promise<QueuedAccount> {
+async function unpricedAccount(cap: number | null = null): Promise<QueuedAccount> {
   const account = await insertAccount(test.database);
-  await pool.query(`update accounts set tier = 'free' where id = $1`, [account.accountId]);
+  await pool.query(`update accounts set tier = 'free', sandbox_monthly_cap = $2 where id = $1`, [
+    ...[account.accountId, cap],
+  ]);
   return account;
 }
 
@@ -139,7 +141,7 @@ async function count({ accountId }: QueuedAccount): Promise<{ messages: number; 
 
 const atomic = { atomic: true } as const;
 const loose = { atomic: false } as const;
-const asLetter = { atomic: true, letter } as const;
+const asLetter = { atomic: true, letters: [{ first: 0, count: 3, letter }] } as const;
 const REFUSED = 'sandbox_limit_reached';
 
 describe('a limit', () => {
@@ -332,6 +334,108 @@ it('writes nothing of a set that PostgreSQL cannot store', async () => {
     });
   }
   expect((await count(account)).messages).toBe(0);
+});
+
+describe('several letters of a set', () => {
+  it('are replayed, and the others written', async () => {
+    const account = await unpricedAccount(100);
+    const rows = [...copies(account, 'one'), row(account), ...copies(account, 'two')];
+    const letters = [0, 4].map((first) => ({ first, count: 3, letter }));
+    const first = idsOf(await acceptSet(copies(account, 'two'), asLetter));
+    const result = await acceptSet(rows, { atomic: true, letters });
+    expect(result.committed).toBe(true);
+    expect(kindsOf(result)).toEqual([...Array<string>(4).fill('kept'), ...Array<string>(3).fill('replayed')]);
+    expect(idsOf(result).slice(4)).toEqual(first);
+    const other = copies(account, 'two', { subject: 'Another' });
+    const conflict = await acceptSet([...copies(account, 'three'), ...other], {
+      ...{ atomic: true, letters: [0, 3].map((at) => ({ first: at, count: 3, letter })) },
+    });
+    expect([conflict.committed, ...new Set(kindsOf(conflict))]).toEqual([false, 'idempotency_conflict']);
+  });
+
+  it('are refused by name if no provider takes one of them', async () => {
+    const account = await unpricedAccount(100);
+    const large = { ...letter, wireBytes: 60 * 1024 * 1024 };
+    await pool.query('insert into provider_sizes (provider_id, max_bytes) values (0, 50000000)');
+    const result = await acceptSet([...copies(account), ...copies(account)], {
+      ...{
+        atomic: true,
+        letters: [letter, large].map((each, n) => ({ first: 3 * n, count: 3, letter: each })),
+      },
+    });
+    await pool.query('delete from provider_sizes');
+    expect(result.committed).toBe(false);
+    const messages = result.outcomes.map((each) =>
+      each.kind === 'refused' ? each.error.message : each.kind,
+    );
+    expect(messages.slice(3)).toEqual(Array(3).fill(expect.stringMatching(/^attachments are too large/)));
+    expect(messages.slice(0, 3)).toEqual(
+      Array(3).fill(expect.stringMatching(/^another message was refused/)),
+    );
+  });
+});
+
+it('hides a key that its client did not choose, and replays by it', async () => {
+  const account = await unpricedAccount(100);
+  const hidden = (key: string, more: Partial<MessageDraft> = {}) => {
+    const given = row(account, more);
+    const hiddenKey = { endpoint: 'SMTP submission', key };
+    return { ...given, hiddenKey, fingerprint: fingerprintOf(given.draft) };
+  };
+  const [first, other] = await Promise.all([accept(hidden('once')), accept(hidden('once'))]);
+  const again = await acceptSet([hidden('once'), hidden('twice')], loose);
+  expect([first?.replayed, other]).toMatchObject([false, { replayed: true }]);
+  expect(kindsOf(again)).toEqual(['replayed', 'kept']);
+  await expect(accept(hidden('once', { subject: 'Another' }))).rejects.toMatchObject({
+    code: 'idempotency_conflict',
+  });
+  const { rows: found } = await pool.query(
+    `select m.idempotency_key as shown, k.endpoint, k.key from messages m join idempotency_keys k on k.resource_id = m.id
+     where m.account_id = $1 order by m.id`,
+    [account.accountId],
+  );
+  const key = { shown: null, endpoint: 'SMTP submission' };
+  expect(found).toEqual([
+    { ...key, key: 'once' },
+    { ...key, key: 'twice' },
+  ]);
+});
+
+it('names the newest message by an alias', async () => {
+  const account = await unpricedAccount(100);
+  const alias = Buffer.alloc(16, 3);
+  await Promise.all([accept({ ...row(account), alias }), accept({ ...row(account), alias })]);
+  await acceptSet(
+    copies(account).map((each, n) => (n === 0 ? { ...each, alias } : each)),
+    asLetter,
+  );
+  const { rows: found } = await pool.query(
+    `select a.message_id = (select max(id) from messages m where m.letter_id = m.id and m.account_id = $1) as newest
+     from message_aliases a where a.brand_id = $2`,
+    [account.accountId, account.brandId],
+  );
+  expect(found).toEqual([{ newest: true }]);
+});
+
+it('does not wake senders for messages of later times', async () => {
+  const account = await unpricedAccount(100);
+  const later = { scheduled_at: new Date(Date.now() + 60_000) };
+  const soon = { scheduled_at: new Date(Date.now() + 500) };
+  await accept(row(account, later));
+  await acceptSet(copies(account, null, later), asLetter);
+  expect(queued).toEqual([]);
+  await accept(row(account, soon));
+  expect(queued).toHaveLength(1);
+});
+
+it('notes the send-only key that sent a message', async () => {
+  const account = await unpricedAccount(100);
+  await accept(row(account, { send_key_id: 17 }));
+  await acceptSet(copies(account, null, { send_key_id: 17 }), asLetter);
+  const { rows: found } = await pool.query('select send_key_id as key from messages where account_id = $1', [
+    account.accountId,
+  ]);
+  expect(found).toEqual(Array(4).fill({ key: 17 }));
 });
 
 it('wakes the queue of letters', async () => {

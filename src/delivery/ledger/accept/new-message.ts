@@ -129,6 +129,8 @@ export const letterColumns = {
 /** What the statement needs to know of the letter, which has the content. */
 export const wholeColumns = {
   has_html: column<boolean | null>('boolean'),
+  /** Whether its body passes as a client wrote it. */
+  is_raw: column<boolean | null>('boolean'),
   /** As `content_bytes` of the queue row. */
   whole_bytes: column<number | null>('integer'),
   /** As its `content_weight`. */

@@ -13,7 +13,11 @@ import { isOverTestLimit, TEST_PROVIDER, testLimitReached } from './test-message
 import { unpricedStatement, writeFunction } from './write-sql.ts';
 
 /** A message to write, perhaps with its idempotency key. */
-export type AcceptedMessage = (NewMessage | NewRenderedMessage) & { key?: MessageKey | null | undefined };
+export type AcceptedMessage = (NewMessage | NewRenderedMessage) & {
+  key?: MessageKey | null | undefined;
+  /** By which replies may name it: the first 16 bytes of the SHA-256 of the Message-ID that its client gave it. */
+  alias?: Buffer | undefined;
+};
 
 export interface WriteOptions {
   source: MessageSource;
@@ -106,6 +110,9 @@ function endedOf({ id, account_id, test, events, failure, scheduled_at }: Accept
     : [];
 }
 
+const aliasOf = ({ id, brand_id, alias }: AcceptedMessage) =>
+  alias ? [{ id, brand_id, digest: alias.toString('hex') }] : [];
+
 const jsonTexts = new WeakMap<object, string>();
 
 /** Settings as JSON, which is made once for each object. */
@@ -132,7 +139,11 @@ const given = (
   keyColumnsOf: (key: MessageKey) => object,
 ): string =>
   JSON.stringify(
-    messages.map(({ key, ...message }) => ({ ...message, ...source, ...(key && keyColumnsOf(key)) })),
+    messages.map(({ key, alias: _alias, ...message }) => ({
+      ...message,
+      ...source,
+      ...(key && keyColumnsOf(key)),
+    })),
   );
 
 export function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions): Arguments {
@@ -142,6 +153,7 @@ export function argumentsOf(messages: readonly AcceptedMessage[], options: Write
   const keyed = messages.some(({ key }) => key);
   const priced = reserving || (rendered && messages.some(({ channel }) => !isPaidByMessage(channel)));
   const ended = messages.flatMap(endedOf);
+  const aliases = messages.flatMap(aliasOf);
   /** A value for each message, unless no part of the function needs them. */
   const each = <Value>(isNeeded: boolean, value: (message: AcceptedMessage) => Value) =>
     isNeeded ? messages.map(value) : null;
@@ -165,6 +177,7 @@ export function argumentsOf(messages: readonly AcceptedMessage[], options: Write
     statuses: each(limited, ({ status, provider }) => (provider === TEST_PROVIDER ? 'delivered' : status)),
     tests: each(limited, ({ test }) => test),
     ended: ended.length > 0 ? JSON.stringify(ended) : null,
+    aliases: aliases.length > 0 ? JSON.stringify(aliases) : null,
     reserving,
     only_free: money === 'leave_out',
     rendered,
@@ -191,8 +204,9 @@ export const needsFunction = ({
   scheduled_at: time,
   send_key_id: sendKey,
   key,
-}: Pick<AcceptedMessage, 'scheduled_at' | 'send_key_id' | 'key'>): boolean =>
-  (time ?? null) !== null || (sendKey ?? null) !== null || key?.shown === false;
+  alias,
+}: Pick<AcceptedMessage, 'scheduled_at' | 'send_key_id' | 'key' | 'alias'>): boolean =>
+  (time ?? null) !== null || (sendKey ?? null) !== null || key?.shown === false || alias !== undefined;
 
 /** Whether the shorter statement does all that the messages need. */
 const isUnpriced = (messages: readonly AcceptedMessage[], { money, rendered }: WriteOptions): boolean =>

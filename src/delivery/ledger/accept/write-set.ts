@@ -5,8 +5,8 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineFunction } from '../../../platform/db/sql/define.ts';
 import { contentSizeOf } from '../../content/templates/content-weight.ts';
 import type { RecipientKind } from '../../terms/letter.ts';
-import { ccIsEnvelopeSql, maxBytesSql } from '../../terms/provider-facts.ts';
-import type { NewLetter } from './new-letter.ts';
+import { ccIsEnvelopeSql, maxBytesSql, takesMimeSql } from '../../terms/provider-facts.ts';
+import type { NewAttachment, NewLetter, OpaqueBody } from './new-letter.ts';
 import type { LetterCopy, WrittenMessage } from './new-message.ts';
 import {
   type AcceptedMessage,
@@ -23,8 +23,21 @@ import {
 
 export const acceptSetFunction = defineFunction(import.meta.url, './accept_set.sql', {
   table: undefined,
-  regions: { max_bytes: () => maxBytesSql('k.kind'), cc_is_envelope: () => ccIsEnvelopeSql('k.kind') },
+  regions: {
+    max_bytes: () => maxBytesSql('k.kind'),
+    cc_is_envelope: () => ccIsEnvelopeSql('k.kind'),
+    takes_mime: () => takesMimeSql('k.kind'),
+  },
 });
+
+/** A letter of a set, and the messages that are its copies. */
+export interface SetLetter<Letter extends NewLetter = NewLetter> {
+  /** The index of the first of its copies among the messages of the set. The others follow. */
+  first: number;
+  /** Of its copies. */
+  count: number;
+  letter: Letter;
+}
 
 /** A message of a set. Those of a letter have no content of their own. */
 export type SetMessage = AcceptedMessage & { kind?: RecipientKind | undefined };
@@ -37,7 +50,10 @@ export interface AddressedLetter extends NewLetter {
 
 export type SetOptions = Pick<WriteOptions, 'source' | 'counted' | 'tracking'> &
   Required<Pick<WriteOptions, 'limits'>> &
-  ({ atomic: boolean; letter?: undefined } | { atomic: true; letter: AddressedLetter });
+  (
+    | { atomic: boolean; letters?: undefined }
+    | { atomic: true; letters: readonly SetLetter<AddressedLetter>[] }
+  );
 
 /** Not all messages of an atomic set can be written, so none is. */
 export class SetRefusedError extends Error {
@@ -50,13 +66,26 @@ export class SetRefusedError extends Error {
   }
 }
 
-/** A file of the letter is not stored any more. Store it again, and write the letter again. */
+/** No provider of the account can take a letter of the set, so nothing is written. */
+export class LetterRefusedError extends Error {
+  /** The copies of the letter. */
+  readonly ids: ReadonlySet<number>;
+  readonly error: AppError;
+
+  constructor(ids: ReadonlySet<number>, error: AppError) {
+    super(error.message);
+    this.ids = ids;
+    this.error = error;
+  }
+}
+
+/** A file of a letter is not stored any more. Store it again, and write the letter again. */
 export class FileGoneError extends Error {
   /** In hexadecimal digits. */
   readonly hashes: readonly string[];
 
   constructor(hashes: readonly string[]) {
-    super('a file of the letter is gone');
+    super('a file of a letter is gone');
     this.hashes = hashes;
   }
 }
@@ -69,21 +98,35 @@ interface Unable {
   name: string | null;
   kind: string;
   max_bytes: number | null;
+  takes_mime: boolean;
 }
 
 /** Why the provider of the letter cannot take it. */
-function unableError({ name, kind, max_bytes: maxBytes }: Unable, letter: NewLetter): AppError {
+function unableError(
+  { name, kind, max_bytes: maxBytes, takes_mime: takesMime }: Unable,
+  { letter, count }: SetLetter,
+): AppError {
   const provider = name === null || name === kind ? `provider ${kind}` : `provider ${name} (${kind})`;
-  if (maxBytes === null || letter.wireBytes <= maxBytes) {
-    return invalid({ to: [`has several recipients: ${provider} cannot send one letter to several`] });
+  if (maxBytes !== null && letter.wireBytes > maxBytes) {
+    const size = `the message has about ${Math.ceil(letter.wireBytes / MIB)} MB when it is sent`;
+    const most = `${provider} takes at most ${Math.floor(maxBytes / MIB)} MB`;
+    return invalid({ attachments: [`are too large: ${size}, and ${most}`] });
   }
-  const size = `the message has about ${Math.ceil(letter.wireBytes / MIB)} MB when it is sent`;
-  const most = `${provider} takes at most ${Math.floor(maxBytes / MIB)} MB`;
-  return invalid({ attachments: [`are too large: ${size}, and ${most}`] });
+  if (letter.opaque && !takesMime) {
+    return invalid({ body: [`must be sent as it is: ${provider} takes no signed or encrypted mail`] });
+  }
+  if (count > 1)
+    return invalid({ to: [`has several recipients: ${provider} cannot send one letter to several`] });
+  const reason = letter.addresses.length > 0 ? 'shows other recipients' : 'names no recipient';
+  return invalid({ to: [`${reason}: ${provider} sends to everyone whom a message names, and only to them`] });
 }
 
 /** The error that the SQLSTATE of a failed call stands for. */
-function setErrorOf(error: unknown, letter: NewLetter | undefined): unknown {
+function setErrorOf(
+  error: unknown,
+  messages: readonly SetMessage[],
+  letters: readonly SetLetter[] = [],
+): unknown {
   const { code, detail = '' } = error as { code?: string; detail?: string };
   switch (code) {
     case 'CL021': {
@@ -95,80 +138,132 @@ function setErrorOf(error: unknown, letter: NewLetter | undefined): unknown {
     }
     case 'CL022':
       return new FileGoneError(JSON.parse(detail) as string[]);
-    case 'CL023':
-      return letter ? unableError(JSON.parse(detail) as Unable, letter) : error;
+    case 'CL023': {
+      const { id, provider } = JSON.parse(detail) as { id: number; provider: Unable };
+      const refused = letters.find(({ first }) => messages[first]?.id === id);
+      if (!refused) return error;
+      const copies = messages.slice(refused.first, refused.first + refused.count);
+      return new LetterRefusedError(new Set(copies.map((copy) => copy.id)), unableError(provider, refused));
+    }
     default:
       return errorOf(error);
   }
 }
 
-/** What the copies share, as the function reads it. */
-const letterJson = (
-  { files, addresses, replyTo, wireBytes, defaultKind, ...content }: AddressedLetter,
-  { brand_id, provider_id }: SetMessage,
-): string =>
-  JSON.stringify({
+/** How the body of an opaque letter is listed among its files. */
+const OPAQUE_FILE = {
+  ...{ n: 0, filename: 'body', content_type: 'application/octet-stream' },
+  ...{ content_id: null, disposition: 'attachment' },
+};
+
+const opaqueFile = ({ size, sha256, stored }: OpaqueBody) => ({
+  ...OPAQUE_FILE,
+  ...{ size, sha256: sha256.toString('hex'), stored },
+});
+
+const fileJson = (file: NewAttachment, index: number) => ({
+  n: index + 1,
+  filename: file.filename,
+  content_type: file.contentType,
+  content_id: file.contentId,
+  disposition: file.disposition,
+  size: file.size,
+  sha256: file.sha256.toString('hex'),
+  stored: file.stored,
+});
+
+/** Whether providers that send to everyone in the header cannot take a letter. */
+const showsOthers = ({ letter, count }: SetLetter, lead: SetMessage): boolean =>
+  count > 1 || letter.addresses.length > 0 || lead.kind === 'bcc';
+
+/** What the copies of a letter share, as the function reads it. */
+function letterJson(of: SetLetter<AddressedLetter>, messages: readonly SetMessage[]): object {
+  const { files, addresses, replyTo, wireBytes, defaultKind, opaque, ...content } = of.letter;
+  const lead = messages[of.first] as SetMessage;
+  return {
     ...content,
-    brand_id,
-    provider_id,
+    first: of.first + 1,
+    count: of.count,
+    brand_id: lead.brand_id,
+    provider_id: lead.provider_id,
     default_kind: defaultKind,
     reply_to: replyTo,
     wire_bytes: wireBytes,
-    files: files.map((file) => ({
-      filename: file.filename,
-      content_type: file.contentType,
-      content_id: file.contentId,
-      disposition: file.disposition,
-      size: file.size,
-      sha256: file.sha256.toString('hex'),
-      stored: file.stored,
+    shows_others: showsOthers(of, lead),
+    is_raw: opaque !== undefined,
+    is_scheduled: (lead.scheduled_at ?? null) !== null,
+    ...(opaque && { opaque: { fields: opaque.fields } }),
+    files: [...(opaque ? [opaqueFile(opaque)] : []), ...files.map(fileJson)],
+    addresses: addresses.map(({ kind, address, addressKey, place }) => ({
+      ...{ kind, address, address_key: addressKey, place },
     })),
-    addresses: addresses.map(({ kind, address, addressKey }) => ({ kind, address, address_key: addressKey })),
-  });
+  };
+}
 
-/** The messages of a letter as its copies, by column. */
-function copiesOf(messages: readonly SetMessage[], letter: NewLetter): (AcceptedMessage & LetterCopy)[] {
+/** The columns that the copies of a letter share. */
+function sharedColumns(letter: NewLetter, lead: SetMessage | undefined) {
   const { bytes, weight } = contentSizeOf(letter);
-  const shared = {
-    letter_id: messages[0]?.id ?? null,
+  return {
+    letter_id: lead?.id ?? null,
     has_html: (letter.html ?? '') !== '',
     whole_bytes: bytes,
     whole_weight: weight,
-    file_bytes: letter.files.reduce((sum, { size }) => sum + size, 0),
+    file_bytes: letter.files.reduce((sum, { size }) => sum + size, letter.opaque?.size ?? 0),
+    ...(letter.opaque && { is_raw: true }),
     ...{ html: undefined, text: undefined, headers: undefined },
   };
-  return messages.map(({ kind = 'to', ...message }) => ({ ...message, ...shared, recipient_kind: kind }));
+}
+
+/** The messages as they are written, those of letters as their copies, by column. */
+function rowsOf(
+  messages: readonly SetMessage[],
+  letters: readonly SetLetter[] = [],
+): (AcceptedMessage & Partial<LetterCopy>)[] {
+  const rows: (AcceptedMessage & Partial<LetterCopy>)[] = messages.map(
+    ({ kind: _kind, ...message }) => message,
+  );
+  for (const { first, count, letter } of letters) {
+    const shared = sharedColumns(letter, messages[first]);
+    for (let n = first; n < first + count; n += 1) {
+      rows[n] = { ...(rows[n] as AcceptedMessage), ...shared, recipient_kind: messages[n]?.kind ?? 'to' };
+    }
+  }
+  return rows;
 }
 
 /**
  * Writes a set of messages in one statement: takes their keys, reserves their prices and counts them in the limits, as
- * `acceptMessages` does. The messages of a letter become its copies; its provider must be able to take it.
+ * `acceptMessages` does. The messages of letters become their copies; the provider of a letter must be able to take it.
  * @param client a pool, or a client inside the caller's transaction, which any error undoes. Wake the senders after the
  *   commit.
- * @param messages at least one, in the order in which prices are reserved. The first one of a letter names it, and only
- *   that may have a key. Their ids are from {@link takeTogether}.
+ * @param messages at least one, in the order in which prices are reserved; all of one account if there are letters. The
+ *   first one of a letter names it, and only that may have a key and an alias. The ids of a letter are from
+ *   {@link takeTogether}.
  * @returns the outcome of each message, by id. All those of an atomic set are written.
- * @throws SetRefusedError if the set is atomic; FileGoneError; AppError with the code of the limit that has too little
- *   left, `rate_limited` for too many test messages, or validation_error that names `attachments` or `to` if no provider
- *   can take the letter. Then no message is written.
+ * @throws SetRefusedError if the set is atomic; FileGoneError; LetterRefusedError with a validation_error that names
+ *   `attachments`, `body` or `to`; AppError with the code of the limit that has too little left, or `rate_limited` for too
+ *   many test messages. Then no message is written.
  */
 export async function writeSet(
   client: Queryable,
   messages: readonly SetMessage[],
   options: SetOptions,
 ): Promise<Outcomes> {
-  const { atomic, letter, ...others } = options;
-  const copies = letter ? copiesOf(messages, letter) : messages.map(({ kind: _kind, ...message }) => message);
+  const { atomic, letters, ...others } = options;
+  // Tests cost nothing.
   const writing: WriteOptions = messages.every(({ test }) => test) ? others : { ...others, money: 'reserve' };
-  const { only_free: _onlyFree, rendered: _rendered, ...given } = argumentsOf(copies, writing);
-  const [first] = messages;
+  const {
+    only_free: _onlyFree,
+    rendered: _rendered,
+    ...given
+  } = argumentsOf(rowsOf(messages, letters), writing);
   const call = callOf(acceptSetFunction, {
     ...given,
     atomic,
-    letter: letter && first ? letterJson(letter, first) : null,
+    letters: letters ? JSON.stringify(letters.map((each) => letterJson(each, messages))) : null,
   });
   const { rows } = await client.query<OutcomeRow>(call).catch((error: unknown) => {
-    throw setErrorOf(error, letter);
+    throw setErrorOf(error, messages, letters);
   });
   const outcomes = new Map(rows.map((row) => [row.id, outcomeOf(row)]));
   if (outcomes.size < messages.length) await addUnwritten(outcomes, client, messages, writing);
@@ -185,10 +280,12 @@ export async function writeLetter(
   client: Queryable,
   messages: readonly SetMessage[],
   letter: AddressedLetter,
-  options: Omit<SetOptions, 'atomic' | 'letter'>,
+  options: Omit<SetOptions, 'atomic' | 'letters'>,
 ): Promise<Map<number, WrittenMessage>> {
-  const outcomes = await writeSet(client, messages, { ...options, atomic: true, letter }).catch(
+  const letters = [{ first: 0, count: messages.length, letter }];
+  const outcomes = await writeSet(client, messages, { ...options, atomic: true, letters }).catch(
     (error: unknown) => {
+      if (error instanceof LetterRefusedError) throw error.error;
       const refusal = error instanceof SetRefusedError ? [...error.refusals.values()].find(Boolean) : null;
       throw refusal ?? error;
     },

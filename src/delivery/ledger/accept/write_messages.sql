@@ -27,9 +27,10 @@
 -- limited: whether the limits count the messages
 -- settings: the settings of the limits
 -- links: the address and the key of tracked links; null: no message is tracked
--- letter_route: the provider of the messages that are copies of a letter
+-- routes: the providers of those that are copies of a letter; null: none is
+-- aliases: the id, brand and digest of those whose clients gave them a Message-ID; null: there are none
 -- locks: account_months and wallets, in the order of the accounts; idempotency_keys, in the order of the key; then only
---   what it inserts, until the counters of the limits, in the order of the accounts; then, for test messages, an advisory
+--   what it inserts, then message_aliases, in the order of the digest, until the counters of the limits, in the order of the accounts; then, for test messages, an advisory
 --   lock for each account. Requests of the same account in other processes wait for a counter until the commit, so it is
 --   locked after everything is written
 -- sees: what accounts have left once that is locked, and the keys that other requests committed while it waited for them.
@@ -41,7 +42,8 @@ create function write_messages(
   fingerprints text[] default null, scheduled timestamptz[] default null, domains bigint[] default null,
   statuses text[] default null, tests boolean[] default null, ended json default null, reserving boolean default false,
   only_free boolean default false, rendered boolean default false, limited boolean default false,
-  settings jsonb default null, links jsonb default null, letter_route bigint default null)
+  settings jsonb default null, links jsonb default null, routes bigint[] default null,
+  aliases json default null)
 returns table (
   id bigint, outcome text, from_address text, reply_to text, tracking jsonb, created_at timestamptz, provider_id bigint)
 -- A plan for its values would save nothing: PostgreSQL prefers it because it leaves out parts, but planning costs more
@@ -158,7 +160,7 @@ begin
         case i.channel when 'email' then a.email_reply_to end
         -- </reply_to>
       ) as reply_address,
-      case when i.letter_id is not null then letter_route when i.scheduled_at is not null then
+      case when i.letter_id is not null then routes[i.ordinality] when i.scheduled_at is not null then
       -- <scheduled_route>
       case when case i.channel when 'email' then a.email_provider_ids
       else a.sms_provider_ids end is null then coalesce(i.provider_id, 0)
@@ -207,7 +209,8 @@ begin
       "failure" jsonb, "bounce" jsonb, "answers_mail" boolean, "html" text, "text" text, "headers" jsonb, "domain_id" bigint,
       "provider_id" bigint, "default_from" text, "events" jsonb, "flow_run_id" bigint, "flow_step_id" integer,
       "contact_id" bigint, "version_bytes" integer, "letter_id" bigint, "recipient_kind" text, "has_html" boolean,
-      "whole_bytes" integer, "whole_weight" integer, "file_bytes" integer, "scheduled_at" timestamptz, "send_key_id" bigint
+      "is_raw" boolean, "whole_bytes" integer, "whole_weight" integer, "file_bytes" integer, "scheduled_at" timestamptz,
+      "send_key_id" bigint
       -- </input_columns>
     )) with ordinality as i
     join accounts a on a.id = i.account_id
@@ -249,8 +252,8 @@ begin
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes, content_weight,
       domain_id, provider_id, flow_id, price_month, price_millicents, price_units, price_country, file_bytes)
     select id, account_id,
-      -- Processes that do not know letters take nothing from their queue.
-      case when letter_id is null then channel else 'email_whole' end,
+      -- Processes that do not know letters, or those of a kind, take nothing from their queue.
+      case when letter_id is null then channel when is_raw then 'email_raw' else 'email_whole' end,
       class, coalesce(scheduled_at, now()), coalesce(scheduled_at, now()),
       case when rendered then coalesce(version_bytes, 0) when letter_id is not null then whole_bytes else
         -- <content_bytes>
@@ -286,6 +289,15 @@ begin
         select i.id, i.refusal, null, null, null::jsonb, null::timestamptz, null::bigint
         from unnest(ids, refusals) as i (id, refusal) where i.refusal is not null;
     end if;
+  end if;
+  if aliases is not null then
+    insert into message_aliases (brand_id, digest, message_id)
+    select distinct on (i.brand_id, i.digest) i.brand_id, decode(i.digest, 'hex'), i.id
+    from json_to_recordset(aliases) as i (id bigint, brand_id bigint, digest text)
+    where written is null or i.id = any (written)
+    order by i.brand_id, i.digest, i.id desc
+    -- A client may give several messages one Message-ID. A reply is to the newest.
+    on conflict (brand_id, digest) do update set message_id = excluded.message_id, created_at = excluded.created_at;
   end if;
   if not (rendered or limited or ended is not null) then return; end if;
   if rendered then

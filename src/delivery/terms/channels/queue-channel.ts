@@ -13,7 +13,7 @@ export const LETTER_QUEUE = 'email_whole';
 export const RAW_QUEUE = 'email_raw';
 
 /** A value of `send_queue.channel`: the channel of the messages, or the queue of letters. */
-export type QueueChannel = Channel | typeof LETTER_QUEUE;
+export type QueueChannel = Channel | typeof LETTER_QUEUE | typeof RAW_QUEUE;
 
 export const queueChannels: readonly QueueChannel[] = [...channels, LETTER_QUEUE];
 

@@ -5,6 +5,8 @@ import { allocateMessageIds } from '../../../../src/delivery/ledger/accept/write
 import {
   type AddressedLetter,
   FileGoneError,
+  LetterRefusedError,
+  SetRefusedError,
   type SetMessage,
   writeLetter,
   writeSet,
@@ -19,6 +21,11 @@ import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
 
 const MIB = 1024 * 1024;
+/** The messages of a set as the copies of a letter. */
+const asLetter = (set: readonly unknown[], letter: AddressedLetter) => ({
+  atomic: true as const,
+  letters: [{ first: 0, count: set.length, letter }],
+});
 const options = {
   source: { class: messageClasses.transactional },
   limits: { ...TEST_LIMITS, sandbox_monthly_cap: 1_000_000 },
@@ -92,7 +99,7 @@ it('queues the copies of a letter where the version before does not look, and st
     addresses: [{ kind: 'cc', address: 'Bob <Bob@example.com>', addressKey: 'bob@example.com' }],
   });
   const set = [first, second] as SetMessage[];
-  const outcomes = await writeSet(test.database.pool, set, { ...options, atomic: true, letter });
+  const outcomes = await writeSet(test.database.pool, set, { ...options, ...asLetter(set, letter) });
   expect([...outcomes.values()].map(({ kind }) => kind)).toEqual(['written', 'written']);
   const ids = [first?.id, second?.id];
   expect(
@@ -156,7 +163,7 @@ describe('a file', () => {
     const set = await newCopies(['to']);
     const work = writeSet(test.database.pool, set, {
       ...options,
-      ...{ atomic: true, letter: newLetter({ files: [there, gone] }) },
+      ...asLetter(set, newLetter({ files: [there, gone] })),
     });
     await expect(work).rejects.toThrow(FileGoneError);
     await expect(work).rejects.toMatchObject({ hashes: [gone.sha256.toString('hex')] });
@@ -169,7 +176,7 @@ describe('a file', () => {
     const letter = newLetter({ files: [file] });
     await inTransaction(test.database.pool, async (trx) => {
       const set = await newCopies(['to']);
-      await writeSet(trx, set, { ...options, atomic: true, letter });
+      await writeSet(trx, set, { ...options, ...asLetter(set, letter) });
       const removable = `select 1 from attachment_files where account_id = $1 for update skip locked`;
       expect(await select(removable, account.accountId)).toEqual([]);
       // Raising the day until which it is kept does not wait.
@@ -183,7 +190,7 @@ describe('a file', () => {
     const set = await newCopies(['to']);
     const lock = 'delete from attachment_files where account_id = $1';
     const write = () =>
-      writeSet(test.database.pool, set, { ...options, atomic: true, letter: newLetter({ files: [file] }) });
+      writeSet(test.database.pool, set, { ...options, ...asLetter(set, newLetter({ files: [file] })) });
     await expect(
       runBehindLock(test.database.pool, { lock, values: [account.accountId] }, [write]),
     ).rejects.toThrow(FileGoneError);
@@ -252,7 +259,7 @@ describe('the provider of a letter', () => {
         provider_id: wanted === null ? null : idOf(wanted),
       });
       const letter = newLetter({ wireBytes: mib * MIB });
-      const written = writeSet(test.database.pool, set, { ...options, atomic: true, letter });
+      const written = writeSet(test.database.pool, set, { ...options, ...asLetter(set, letter) });
       const answer = await written.then(
         async () => {
           const ids = set.map(({ id }) => id);
@@ -278,11 +285,185 @@ describe('the provider of a letter', () => {
     );
     const set = await newCopies(['to', 'cc']);
     const letter = newLetter({ wireBytes: 11 * MIB });
-    const outcomes = await writeSet(test.database.pool, set, { ...options, atomic: true, letter });
+    const outcomes = await writeSet(test.database.pool, set, { ...options, ...asLetter(set, letter) });
     expect([...outcomes.values()]).toMatchObject([
       { message: { provider_id: ids[2] } },
       { message: { provider_id: ids[2] } },
     ]);
+  });
+});
+
+describe('several letters', () => {
+  /** A set of two letters, with an ordinary message between them. */
+  async function newSet() {
+    const set = await newCopies(['to', 'cc', undefined, 'bcc']);
+    if (set[2]) Object.assign(set[2], { text: 'alone' });
+    const body = { fields: [['Content-Type', 'multipart/signed; boundary=x']] as const, size: 700 };
+    const letters = [
+      {
+        first: 0,
+        count: 2,
+        letter: newLetter({
+          files: [newFile(11)],
+          addresses: [
+            { kind: 'to', address: 'Zoe <z@example.com>', addressKey: 'z@example.com', place: 1 },
+            { kind: 'cc', address: 'y@example.com', addressKey: 'y@example.com', place: 4 },
+          ],
+          places: [2, 3],
+        }),
+      },
+      {
+        first: 3,
+        count: 1,
+        letter: newLetter({
+          ...{ html: null, text: null },
+          opaque: { ...body, sha256: Buffer.alloc(32, 12), stored: true },
+        }),
+      },
+    ];
+    return { set, letters };
+  }
+
+  const idsOf = (set: readonly SetMessage[]) => set.map(({ id }) => id);
+
+  it('are written with the other messages of their set, each in its queue', async () => {
+    await storeFile(newFile(11));
+    await storeFile(newFile(12));
+    const { set, letters } = await newSet();
+    const alias = Buffer.alloc(16, 7);
+    const messages = set.map((message, n) => (n === 3 ? { ...message, alias } : message));
+    const outcomes = await writeSet(test.database.pool, messages, { ...options, atomic: true, letters });
+    expect([...outcomes.values()].map(({ kind }) => kind)).toEqual(Array(4).fill('written'));
+    const [first, second, third, last] = idsOf(set);
+    expect(
+      await select(
+        `select m.id, m.letter_id, m.recipient_kind as kind, q.channel as queue, q.file_bytes as files, c.text,
+           m.tracking ->> 'opens' as opens
+         from messages m join send_queue q on q.message_id = m.id left join message_contents c on c.message_id = m.id
+         where m.account_id = $1 order by m.id`,
+        account.accountId,
+      ),
+    ).toEqual([
+      {
+        id: first,
+        letter_id: first,
+        kind: 'to',
+        queue: 'email_whole',
+        files: 1_000,
+        text: null,
+        opens: 'true',
+      },
+      {
+        id: second,
+        letter_id: first,
+        kind: 'cc',
+        queue: 'email_whole',
+        files: 1_000,
+        text: null,
+        opens: 'true',
+      },
+      { id: third, letter_id: null, kind: null, queue: 'email', files: 0, text: 'alone', opens: 'false' },
+      { id: last, letter_id: last, kind: 'bcc', queue: 'email_raw', files: 700, text: null, opens: 'false' },
+    ]);
+    expect(
+      await select(
+        `select l.id, l.message_ids as ids, l.html, l.opaque, l.places, array_agg(a.n order by a.n) as files
+         from letters l join message_attachments a on a.message_id = l.id where l.account_id = $1 group by l.id order by 1`,
+        account.accountId,
+      ),
+    ).toEqual([
+      { id: first, ids: [first, second], html: '<p>Hi</p>', opaque: null, places: [2, 3], files: [1] },
+      {
+        ...{ id: last, ids: [last], html: null, places: null, files: [0] },
+        opaque: { fields: [['Content-Type', 'multipart/signed; boundary=x']] },
+      },
+    ]);
+    expect(
+      await select(
+        'select n, address_key as key from letter_addresses where letter_id = $1 order by n',
+        first,
+      ),
+    ).toEqual([
+      { n: 1, key: 'z@example.com' },
+      { n: 4, key: 'y@example.com' },
+    ]);
+    expect(
+      await select('select digest, message_id from message_aliases where brand_id = $1', account.brandId),
+    ).toEqual([{ digest: alias, message_id: last }]);
+  });
+
+  it('are not written if one of them cannot be', async () => {
+    await storeFile(newFile(11));
+    const { set, letters } = await newSet();
+    const all = { ...options, atomic: true as const, letters };
+    const none = async () =>
+      expect(await select('select 1 from messages where account_id = $1', account.accountId)).toEqual([]);
+    await expect(writeSet(test.database.pool, set, all)).rejects.toMatchObject({
+      hashes: [Buffer.alloc(32, 12).toString('hex')],
+    });
+    await storeFile(newFile(12));
+    const [provider] = await select(
+      `insert into providers (name, kind, channel, settings_sealed, callback_token_sealed, callback_digest)
+       values ('fields', 'sendgrid', 'email', '', '', 'fields') returning id`,
+    );
+    const only = set.map((message, n) =>
+      n === 3 ? { ...message, provider_id: provider?.id as number } : message,
+    );
+    const refused = writeSet(test.database.pool, only, all);
+    await expect(refused).rejects.toThrow(LetterRefusedError);
+    await expect(refused).rejects.toMatchObject({ ids: new Set([set[3]?.id]) });
+    await expect(refused).rejects.toThrow(
+      'body must be sent as it is: provider fields (sendgrid) takes no signed or encrypted mail',
+    );
+    await none();
+  });
+
+  it('and the keys of their set are locked in one order', async () => {
+    await storeFile(newFile(11));
+    await storeFile(newFile(12));
+    const keyOf = (key: string) => ({ endpoint: 'test', key, fingerprint: Buffer.alloc(32) });
+    for (let round = 0; round < 40; round += 1) {
+      const sets = await Promise.all(
+        [0, 3].map(async (lead) => {
+          const { set, letters } = await newSet();
+          const keys = lead === 0 ? ['a', 'b'] : ['b', 'a'];
+          const messages = set.map((message, n) => ({
+            ...message,
+            ...(n === 0 || n === 3
+              ? { key: keyOf(`${keys[n / 3]} ${round}`), alias: Buffer.alloc(16, n) }
+              : {}),
+          }));
+          return { messages, letters };
+        }),
+      );
+      const done = await Promise.allSettled(
+        sets.map(({ messages, letters }) =>
+          writeSet(test.database.pool, messages, { ...options, atomic: true, letters }),
+        ),
+      );
+      const failed = done.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+      expect(failed.map(({ name, constructor }) => [name, constructor])).toEqual([
+        ['Error', SetRefusedError],
+      ]);
+    }
+  });
+});
+
+describe('a letter that names others than its recipients', () => {
+  const shown = { kind: 'to' as const, address: 'zoe@example.com', addressKey: 'zoe@example.com' };
+
+  it.each<[string, SetMessage['kind'], (typeof shown)[], string | null]>([
+    ['other addresses', 'to', [shown], 'to shows other recipients'],
+    ['nobody', 'bcc', [], 'to names no recipient'],
+    ['its recipient', 'to', [], null],
+  ])('%s', async (_name, kind, addresses, refusal) => {
+    const set = await newCopies([kind]);
+    const letter = { ...newLetter({ addresses }), defaultKind: 'postmark' };
+    const work = writeSet(test.database.pool, set, { ...options, ...asLetter(set, letter) });
+    const message =
+      refusal === null ? null : `${refusal}: provider postmark sends to everyone whom a message names`;
+    if (message === null) await work;
+    else await expect(work).rejects.toThrow(message);
   });
 });
 
