@@ -5,7 +5,6 @@ import {
   type AddressedLetter,
   LetterRefusedError,
   type SetLetter,
-  type SetOptions as WriteSetOptions,
   SetRefusedError,
   takeTogether,
   writeSet,
@@ -95,7 +94,7 @@ function writerOf(
       counted: rows.some(({ draft }) => isCounted(draft)),
       tracking,
       ...(letters ? { atomic: true, letters: lettersOf(rows, emailProvider) } : { atomic }),
-    } as WriteSetOptions);
+    });
     return new Map(rows.map((row) => [row, written.get(row.id) ?? { kind: 'missing' }]));
   };
 }
