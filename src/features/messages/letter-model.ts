@@ -3,6 +3,7 @@ import type { RecipientKind } from '../../delivery/terms/letter.ts';
 import { suppressedSql } from '../../delivery/ledger/consent/suppressions.ts';
 import type { MessageStatus } from '../../delivery/terms/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { sendingSql } from './model.ts';
 
@@ -45,6 +46,31 @@ export async function findLetterFile(
     [brandId, messageId, n],
   );
   return rows[0] ?? null;
+}
+
+/**
+ * Finds the addresses to which the account sends nothing.
+ * @param keys in the form of `to_key`
+ * @param plusAddresses the setting SUPPRESS_PLUS_ADDRESSES
+ */
+export async function findSuppressed(
+  db: Queryable,
+  { accountId }: AccountScope,
+  keys: readonly string[],
+  plusAddresses: boolean,
+): Promise<Set<string>> {
+  const suppressed = suppressedSql({
+    account: '$1::bigint',
+    key: 'k.key',
+    plusAddresses: '$3::boolean',
+    byKey: true,
+  });
+  const { rows } = await db.query<{ key: string }>({
+    name: 'find_suppressed',
+    text: `select k.key from unnest($2::text[]) as k (key) where ${suppressed}`,
+    values: [accountId, keys, plusAddresses],
+  });
+  return new Set(rows.map(({ key }) => key));
 }
 
 /** A copy of a letter. */

@@ -40,7 +40,8 @@ const presentCopy = (row: CopyRow) => ({
   status: shownStatus(row),
 });
 
-interface ReadLetter {
+/** The files and the copies of a letter, the lead first. */
+export interface ReadLetter {
   files: LetterFileRow[];
   copies: CopyRow[];
 }
@@ -59,23 +60,35 @@ async function readLetter(
   return { files, copies };
 }
 
-function presentLetter({ files, copies }: ReadLetter, reader: Reader, row: FoundMessage): LetterFields {
-  const shown = copies.filter(({ recipient_kind: kind }) => !reader.isAssistant || kind !== 'bcc');
+const shownCopies = ({ copies }: ReadLetter, { isAssistant }: Reader) =>
+  copies.filter(({ recipient_kind: kind }) => !isAssistant || kind !== 'bcc');
+
+function presentLetter(letter: ReadLetter, reader: Reader, row: MessageRow): LetterFields {
+  const { files, copies } = letter;
+  const shown = shownCopies(letter, reader);
   return {
     ...(files.length > 0 ? { attachments: files.map(presentFile) } : {}),
     ...(copies.length > 1 && !isHidden(reader, row) ? { recipients: shown.map(presentCopy) } : {}),
   };
 }
 
+export type AcceptedLetterFields = LetterFields & { warnings?: CheckProblem[] };
+
+/** What the sender of a letter sees of it, with the message `row`. */
+export function presentAcceptedLetter(
+  letter: ReadLetter,
+  reader: Reader,
+  row: MessageRow & { html: string | null },
+): AcceptedLetterFields {
+  const warnings = warningsOf(row.html, letter.files, shownCopies(letter, reader));
+  return { ...presentLetter(letter, reader, row), ...(warnings.length > 0 ? { warnings } : {}) };
+}
+
 export interface LetterReader {
   /** @returns no fields for a message without a letter */
   fieldsOf(tenant: Tenant, reader: Reader, row: FoundMessage): Promise<LetterFields>;
   /** The same, with the warnings of a letter that is accepted. */
-  acceptedFieldsOf(
-    tenant: Tenant,
-    reader: Reader,
-    row: FoundMessage,
-  ): Promise<LetterFields & { warnings?: CheckProblem[] }>;
+  acceptedFieldsOf(tenant: Tenant, reader: Reader, row: FoundMessage): Promise<AcceptedLetterFields>;
 }
 
 /** @param plusAddresses the setting SUPPRESS_PLUS_ADDRESSES */
@@ -87,12 +100,7 @@ export function createLetterReader(db: Queryable, plusAddresses: boolean): Lette
     },
     async acceptedFieldsOf(tenant, reader, row) {
       const letter = await readLetter(db, tenant, row, plusAddresses);
-      if (!letter) return {};
-      const copies = letter.copies.filter(
-        ({ recipient_kind: kind }) => !reader.isAssistant || kind !== 'bcc',
-      );
-      const warnings = warningsOf(row.html, letter.files, copies);
-      return { ...presentLetter(letter, reader, row), ...(warnings.length > 0 ? { warnings } : {}) };
+      return letter ? presentAcceptedLetter(letter, reader, row) : {};
     },
   };
 }

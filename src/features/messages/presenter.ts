@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { HoldReason } from '../../delivery/ledger/limits/authority.ts';
 import type { RecipientKind } from '../../delivery/terms/letter.ts';
 import { openStatuses } from '../../delivery/terms/message.ts';
-import type { NewMessage, WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
+import type { NewMessage } from '../../delivery/ledger/accept/new-message.ts';
 import type { Interaction } from '../tracking/service.ts';
 import type { acceptedMessage, messageDetail, messageResource } from './schema.ts';
 
@@ -126,12 +126,6 @@ export function presentMessage(row: MessageRow): MessageResource {
     created_at: createdAt,
     updated_at: row.updated_at === row.created_at ? createdAt : row.updated_at.toISOString(),
   };
-}
-
-/** Presents a queued message that was just written, without reading it back. */
-export function presentNewMessage(message: NewMessage, written: WrittenMessage): MessageResource {
-  const { sent_at: _sentAt, delivered_at: _deliveredAt, ...row } = message;
-  return presentMessage({ ...row, ...written, updated_at: written.created_at });
 }
 
 /**

@@ -18,6 +18,7 @@ import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Attachments, ReadAttachments, ReadFile } from '../attachments/service.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
+import type { JustAccepted, PresentAccepted } from './accepted.ts';
 import { createAcceptMemory, createAcceptor, type QueuedMessage } from './accept.ts';
 import { createSetAcceptor, type SetOutcome, type SetRow } from './accept-set.ts';
 import { type Drafted, draftMessage } from './draft.ts';
@@ -27,7 +28,7 @@ import { type LetterReader, type Reader, withoutHiddenLetter } from './letter-pr
 import type { LetterDraft } from './letter.ts';
 import { MESSAGES_ENDPOINT, TEST_KEYS } from './message-key.ts';
 import { findMessage, isOfTestKey } from './model.ts';
-import { type AcceptedMessage, presentMessage, presentNewMessage } from './presenter.ts';
+import { type AcceptedMessage, presentMessage } from './presenter.ts';
 import { recipientsOf } from './recipient-fields.ts';
 import type { StoredMessage } from './rendered.ts';
 import { bodyOf, filesOf } from './resend.ts';
@@ -47,6 +48,7 @@ export interface SendDeps {
   /** The setting MESSAGE_CONTENT_RETENTION_DAYS. */
   contentDays: number;
   letters: LetterReader;
+  presentAccepted: PresentAccepted;
 }
 
 export interface SendResult {
@@ -129,6 +131,8 @@ interface Wish extends Drafted {
   files: readonly ReadFile[];
 }
 
+type LetterWish = Wish & { letter: LetterDraft };
+
 /** A message that a client wants to have sent. */
 interface Wanted {
   tenant: Tenant;
@@ -164,14 +168,24 @@ async function findReplay(deps: SendDeps, wanted: Kept): Promise<SendResult | nu
   return { status: kept.status, message: await findStored(deps, wanted, kept.resourceId), replayed: true };
 }
 
+async function answerOf(
+  deps: SendDeps,
+  { tenant, reader, key }: Kept,
+  accepted: Omit<JustAccepted, 'idempotencyKey'>,
+): Promise<SendResult> {
+  const [message] = await deps.presentAccepted(tenant, reader, [{ ...accepted, idempotencyKey: key }]);
+  return { status: 201, message: message as AcceptedMessage, replayed: false };
+}
+
+type KeptOutcome = Exclude<SetOutcome, { kind: 'refused' }>;
+
 /** What the copies of a letter became. @throws AppError the reason of the copy that is refused */
-function leadOf(outcomes: readonly SetOutcome[]): Exclude<SetOutcome, { kind: 'refused' }> {
-  for (const outcome of outcomes) {
+function acceptedOf(outcomes: readonly SetOutcome[]): KeptOutcome[] {
+  return outcomes.map((outcome) => {
+    if (outcome.kind !== 'refused') return outcome;
     // A copy that is refused because of another one names that error as its cause.
-    if (outcome.kind === 'refused')
-      throw outcome.error.cause instanceof AppError ? outcome.error.cause : outcome.error;
-  }
-  return outcomes[0] as Exclude<SetOutcome, { kind: 'refused' }>;
+    throw outcome.error.cause instanceof AppError ? outcome.error.cause : outcome.error;
+  });
 }
 
 /** How often the files of a letter are stored again, if they are removed before the letter names them. */
@@ -184,23 +198,30 @@ function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
   async function accept(rows: readonly SetRow[], { letter }: LetterDraft, stored: NewAttachment[]) {
     const letters = [{ first: 0, count: rows.length, letter: { ...letter, files: stored } }];
     const { outcomes } = await acceptSet(rows, { atomic: true, letters });
-    return leadOf(outcomes);
+    return acceptedOf(outcomes);
   }
-  return async (wanted: Wanted, draft: LetterDraft, files: readonly ReadFile[]): Promise<SendResult> => {
+  return async (wanted: Wanted, { message, letter, files }: LetterWish): Promise<SendResult> => {
     const { tenant, key, fingerprint } = wanted;
-    const rows = draft.copies.map((copy, n) =>
+    const rows = letter.copies.map((copy, n) =>
       n === 0
         ? { ...copy, idempotencyKey: key, fingerprint }
         : { ...copy, idempotencyKey: null, fingerprint: null },
     );
     for (let left = MAX_LOST_FILES; ; left -= 1) {
-      const until = draft.copies[0]?.draft.scheduled_at;
+      const until = message.scheduled_at;
       const stored = await deps.attachments.storeFiles(tenant, files, { until });
       try {
-        const lead = await accept(rows, draft, stored);
-        const replayed = lead.kind === 'replayed';
-        const [status, id] = replayed ? [lead.status, lead.id] : [201, lead.message.id];
-        return { status, message: await findStored(deps, wanted, id), replayed };
+        const outcomes = await accept(rows, letter, stored);
+        const lead = outcomes[0] as KeptOutcome;
+        if (lead.kind === 'replayed') {
+          return { status: lead.status, message: await findStored(deps, wanted, lead.id), replayed: true };
+        }
+        const ids = outcomes.map((each) => (each.kind === 'kept' ? each.message.id : each.id));
+        return await answerOf(deps, wanted, {
+          draft: message,
+          written: lead.message,
+          letter: { draft: letter, files: stored, ids },
+        });
       } catch (error) {
         if (error instanceof FileGoneError) {
           if (left > 0) continue;
@@ -240,11 +261,7 @@ function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
       const { status, id } = accepted;
       return { status, message: await findStored(deps, wanted, id), replayed: true };
     }
-    const { written } = accepted;
-    const message = draft.test
-      ? await findStored(deps, wanted, written.id)
-      : presentNewMessage({ ...draft, id: written.id, idempotency_key: key }, written);
-    return { status: 201, message, replayed: false };
+    return answerOf(deps, wanted, { draft, written: accepted.written, letter: null });
   }
 
   return async (wanted) => {
@@ -274,7 +291,7 @@ function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
       if (replay) return replay;
       throw refusal;
     }
-    return letter ? acceptLetter(wanted, letter, files) : acceptMessage(wanted, message);
+    return letter ? acceptLetter(wanted, { message, letter, files }) : acceptMessage(wanted, message);
   };
 }
 

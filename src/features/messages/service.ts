@@ -6,6 +6,7 @@ import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { findInteractions } from '../tracking/service.ts';
+import { createAcceptedPresenter } from './accepted.ts';
 import { type LetterFileContent, openLetterFile } from './letter-file.ts';
 import { createLetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
 import { listMessages, type MessageFilters } from './list.ts';
@@ -28,7 +29,7 @@ export { wireBytesOf } from './letter.ts';
 
 export { createContentReader, type ReadContent } from './rendered.ts';
 
-export interface MessageServiceDeps extends Omit<SendDeps, 'letters'> {
+export interface MessageServiceDeps extends Omit<SendDeps, 'letters' | 'presentAccepted'> {
   /** Renders a content that is not stored; null: the message has none to render. */
   renderedContent: (row: StoredMessage) => Promise<RenderedContent | null>;
 }
@@ -98,9 +99,11 @@ function shownTo<Row extends MessageRow>({ actor }: Tenant, row: Row): Row {
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool, attachments } = deps;
-  const letters = createLetterReader(pool, deps.limits.suppress_plus_addresses === 1);
+  const plusAddresses = deps.limits.suppress_plus_addresses === 1;
+  const letters = createLetterReader(pool, plusAddresses);
+  const presentAccepted = createAcceptedPresenter(pool, plusAddresses);
   return {
-    ...createSend({ ...deps, letters }),
+    ...createSend({ ...deps, letters, presentAccepted }),
     async list(tenant, reader, query, page) {
       const filters = { ...filtersOf(query), test: isTestCaller(tenant.actor) ? (true as const) : undefined };
       const { rows, counted } = await listMessages(pool, tenant, filters, page);
