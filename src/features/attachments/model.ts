@@ -129,10 +129,11 @@ export async function findFiles(
   { accountId }: AccountScope,
   hashes: readonly Buffer[],
 ): Promise<FileRow[]> {
-  const { rows } = await db.query<FileRow>(
-    'select sha256, storage_key, size from attachment_files where account_id = $1 and sha256 = any($2)',
-    [accountId, hashes],
-  );
+  const { rows } = await db.query<FileRow>({
+    name: 'find_attachment_files',
+    text: 'select sha256, storage_key, size from attachment_files where account_id = $1 and sha256 = any($2)',
+    values: [accountId, hashes],
+  });
   return rows;
 }
 
@@ -151,19 +152,20 @@ export async function insertFiles(
   days: number = UPLOAD_FILE_DAYS,
 ): Promise<Set<string>> {
   // In the order of the hashes, so that two requests with the same files do not wait for each other.
-  const { rows } = await db.query<{ storage_key: string }>(
-    `insert into attachment_files (account_id, sha256, storage_key, size, kept_until)
+  const { rows } = await db.query<{ storage_key: string }>({
+    name: 'insert_attachment_files',
+    text: `insert into attachment_files (account_id, sha256, storage_key, size, kept_until)
      select $1, f.sha256, f.storage_key, f.size, ${keptUntilSql('$5::int')}
      from unnest($2::bytea[], $3::text[], $4::int[]) as f (sha256, storage_key, size) order by f.sha256
      on conflict (account_id, sha256) do nothing returning storage_key`,
-    [
+    values: [
       accountId,
       files.map(({ sha256 }) => sha256),
       files.map(({ storage_key: key }) => key),
       files.map(({ size }) => size),
       days,
     ],
-  );
+  });
   return new Set(rows.map(({ storage_key: key }) => key));
 }
 
@@ -177,16 +179,17 @@ export async function keepFiles(
   hashes: readonly Buffer[],
   days: number = UPLOAD_FILE_DAYS,
 ): Promise<Set<string>> {
-  const { rows } = await db.query<{ sha256: string }>(
-    `with raised as (
+  const { rows } = await db.query<{ sha256: string }>({
+    name: 'keep_attachment_files',
+    text: `with raised as (
        update attachment_files f set kept_until = ${keptUntilSql('$3::int')}
        where account_id = $1 and sha256 = any(array(
          select sha256 from attachment_files where account_id = $1 and sha256 = any($2)
            and kept_until < ${keptUntilSql('$3::int')} order by sha256 for no key update))
      )
      select encode(sha256, 'hex') as sha256 from attachment_files where account_id = $1 and sha256 = any($2)`,
-    [accountId, hashes, days],
-  );
+    values: [accountId, hashes, days],
+  });
   return new Set(rows.map(({ sha256 }) => sha256));
 }
 
