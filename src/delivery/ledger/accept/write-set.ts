@@ -1,11 +1,12 @@
 /** Writes sets of messages in one statement, all or none of them if the set is atomic, as the copies of a letter must be. */
-import { type AppError, invalid } from '../../../errors.ts';
+import type { AppError } from '../../../errors.ts';
 import { RANGE_IDS } from '../../../platform/db/id-ranges.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineFunction } from '../../../platform/db/sql/define.ts';
 import { contentSizeOf } from '../../content/templates/content-weight.ts';
 import type { RecipientKind } from '../../terms/letter.ts';
 import { ccIsEnvelopeSql, maxBytesSql, takesMimeSql } from '../../terms/provider-facts.ts';
+import { type Unable, unableError } from './letter-refused.ts';
 import type { NewAttachment, NewLetter, OpaqueBody } from './new-letter.ts';
 import type { LetterCopy, WrittenMessage } from './new-message.ts';
 import {
@@ -66,7 +67,7 @@ export class SetRefusedError extends Error {
   }
 }
 
-/** No provider of the account can take a letter of the set, so nothing is written. */
+/** No provider of the account can take a letter of the set, so nothing is written. Its error is a validation_error. */
 export class LetterRefusedError extends Error {
   /** The copies of the letter. */
   readonly ids: ReadonlySet<number>;
@@ -88,37 +89,6 @@ export class FileGoneError extends Error {
     super('a file of a letter is gone');
     this.hashes = hashes;
   }
-}
-
-const MIB = 1024 * 1024;
-
-/** The facts of a provider that cannot take a letter, as the function reports them. */
-interface Unable {
-  /** Null: the provider of the setting. */
-  name: string | null;
-  kind: string;
-  max_bytes: number | null;
-  takes_mime: boolean;
-}
-
-/** Why the provider of the letter cannot take it. */
-function unableError(
-  { name, kind, max_bytes: maxBytes, takes_mime: takesMime }: Unable,
-  { letter, count }: SetLetter,
-): AppError {
-  const provider = name === null || name === kind ? `provider ${kind}` : `provider ${name} (${kind})`;
-  if (maxBytes !== null && letter.wireBytes > maxBytes) {
-    const size = `the message has about ${Math.ceil(letter.wireBytes / MIB)} MB when it is sent`;
-    const most = `${provider} takes at most ${Math.floor(maxBytes / MIB)} MB`;
-    return invalid({ attachments: [`are too large: ${size}, and ${most}`] });
-  }
-  if (letter.opaque && !takesMime) {
-    return invalid({ body: [`must be sent as it is: ${provider} takes no signed or encrypted mail`] });
-  }
-  if (count > 1)
-    return invalid({ to: [`has several recipients: ${provider} cannot send one letter to several`] });
-  const reason = letter.addresses.length > 0 ? 'shows other recipients' : 'names no recipient';
-  return invalid({ to: [`${reason}: ${provider} sends to everyone whom a message names, and only to them`] });
 }
 
 /** The error that the SQLSTATE of a failed call stands for. */
@@ -143,7 +113,10 @@ function setErrorOf(
       const refused = letters.find(({ first }) => messages[first]?.id === id);
       if (!refused) return error;
       const copies = messages.slice(refused.first, refused.first + refused.count);
-      return new LetterRefusedError(new Set(copies.map((copy) => copy.id)), unableError(provider, refused));
+      return new LetterRefusedError(
+        new Set(copies.map((copy) => copy.id)),
+        unableError(provider, refused.letter, refused.count),
+      );
     }
     default:
       return errorOf(error);
@@ -240,9 +213,8 @@ function rowsOf(
  *   first one of a letter names it, and only that may have a key and an alias. The ids of a letter are from
  *   {@link takeTogether}.
  * @returns the outcome of each message, by id. All those of an atomic set are written.
- * @throws SetRefusedError if the set is atomic; FileGoneError; LetterRefusedError with a validation_error that names
- *   `attachments`, `body` or `to`; AppError with the code of the limit that has too little left, or `rate_limited` for too
- *   many test messages. Then no message is written.
+ * @throws SetRefusedError if the set is atomic; FileGoneError; LetterRefusedError; AppError with the code of the limit
+ *   that has too little left, or `rate_limited` for too many test messages. Then no message is written.
  */
 export async function writeSet(
   client: Queryable,

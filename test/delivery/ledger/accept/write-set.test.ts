@@ -218,6 +218,8 @@ describe('the provider of a letter', () => {
     await select(`insert into provider_sizes (provider_id, max_bytes) values ($1, $2), (0, $3)`, ...sizes);
   });
 
+  /** Of a test key: they are not stored. */
+  const files = [newFile(1, { stored: false })];
   const tooLarge = (mib: number, kind: string, most: number) =>
     `attachments are too large: the message has about ${mib} MB when it is sent, and provider my ${kind} (${kind}) takes at most ${most} MB`;
   const several = (provider: string) =>
@@ -258,7 +260,7 @@ describe('the provider of a letter', () => {
       const set = await newCopies(Array<'to'>(count).fill('to'), {
         provider_id: wanted === null ? null : idOf(wanted),
       });
-      const letter = newLetter({ wireBytes: mib * MIB });
+      const letter = newLetter({ wireBytes: mib * MIB, files });
       const written = writeSet(test.database.pool, set, { ...options, ...asLetter(set, letter) });
       const answer = await written.then(
         async () => {
@@ -275,6 +277,38 @@ describe('the provider of a letter', () => {
       expect(answer).toBe(expected);
     },
   );
+
+  it('names what makes a letter too large, and sizes below a megabyte', async () => {
+    const small = providers.get('smtp') ?? 0;
+    await select('update provider_sizes set max_bytes = 307200 where provider_id = $1', small);
+    await select('update accounts set email_provider_ids = $2 where id = $1', account.accountId, [small]);
+    const long = 'x'.repeat(200_000);
+    const cases: [Partial<AddressedLetter>, string][] = [
+      [{ html: long, files }, 'attachments are'],
+      [{ html: long }, 'html is'],
+      [{ html: 'x', text: long }, 'body is'],
+      [{ html: 'x', headers: { 'X-Long': long } }, 'headers are'],
+    ];
+    for (const [given, what] of cases) {
+      const letter = newLetter({ wireBytes: 300 * 1024 + 1, ...given });
+      const written = writeSet(test.database.pool, await newCopies(['to']), {
+        ...options,
+        atomic: true,
+        letter,
+      });
+      await expect(written).rejects.toThrow(
+        `${what} too large: the message has about 301 KB when it is sent, and provider my smtp (smtp) takes at most 300 KB`,
+      );
+    }
+    const letter = newLetter({ wireBytes: 400 * 1024 });
+    const written = writeSet(test.database.pool, await newCopies(['to']), {
+      ...options,
+      atomic: true,
+      letter,
+    });
+    await expect(written).rejects.toThrow('to has too many addresses: the message has about 400 KB');
+    await select('update provider_sizes set max_bytes = $2 where provider_id = $1', small, 20 * MIB);
+  });
 
   it('is the next one that can take it, while the first is down', async () => {
     const ids = ['postmark', 'mailgun', 'ses'].map((name) => providers.get(name) ?? 0);
