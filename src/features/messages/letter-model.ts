@@ -22,6 +22,9 @@ export interface LetterFileRow {
   stored: boolean;
 }
 
+/** Whether a file is the body of an opaque letter, which its message does not list. */
+export const isOpaqueBody = ({ n }: Pick<LetterFileRow, 'n'>): boolean => n === 0;
+
 const FILE_COLUMNS = 'n, filename, content_type, content_id, disposition, size, sha256, stored';
 
 export async function findLetterFiles(db: Queryable, letterId: number): Promise<LetterFileRow[]> {

@@ -2,7 +2,13 @@
 import type { CheckProblem } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type CopyRow, findCopies, findLetterFiles, type LetterFileRow } from './letter-model.ts';
+import {
+  type CopyRow,
+  findCopies,
+  findLetterFiles,
+  isOpaqueBody,
+  type LetterFileRow,
+} from './letter-model.ts';
 import { warningsOf } from './letter-warnings.ts';
 import type { FoundMessage } from './model.ts';
 import { type MessageDetail, type MessageRow, shownStatus } from './presenter.ts';
@@ -57,7 +63,7 @@ async function readLetter(
     findLetterFiles(db, letterId),
     ids === null ? [] : findCopies(db, tenant, ids, plusAddresses),
   ]);
-  return { files, copies };
+  return { files: files.filter((file) => !isOpaqueBody(file)), copies };
 }
 
 const shownCopies = ({ copies }: ReadLetter, { isAssistant }: Reader) =>

@@ -323,9 +323,9 @@ export function createSend(deps: SendDeps): Sending {
           const row = await findMessage(deps.pool, tenant, id);
           if (!row) throw notFound('message');
           if (!isOfTestKey(row)) refuseTestKey(tenant, 'resend messages that are not of test keys');
-          const body = bodyOf(tenant, row);
           const files =
             typeof row.letter_id === 'number' ? await findLetterFiles(deps.pool, row.letter_id) : [];
+          const body = bodyOf(tenant, row, files);
           const read = { ...NO_FILES, files: filesOf(files) };
           return { ...asResent(await draftOf(tenant, body, read), row), files: read.files };
         },

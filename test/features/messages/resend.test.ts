@@ -120,6 +120,26 @@ describe('POST /messages/{id}/resend', () => {
     await expectRefused(second.id, /no recipient/);
   });
 
+  it('refuses and lists no body that passes as a program wrote it', async () => {
+    const file = { filename: 'a.txt', content: Buffer.from('a').toString('base64') };
+    const { id } = await send({ ...email, attachments: [file] });
+    await api.database.pool.query(
+      `with body as (update message_attachments set n = 0 where message_id = $1)
+       update letters set html = null, text = null where id = $1`,
+      [id],
+    );
+    await expectRefused(id, /as a program wrote it/);
+    expect(await detail(id)).not.toHaveProperty('attachments');
+    const body = await api.request('GET', `/v1/my/messages/${String(id)}/attachments/0`);
+    expect(body.status).toBe(404);
+  });
+
+  it('resends a scheduled message at once', async () => {
+    const scheduled_at = new Date(Date.now() + 60_000).toISOString();
+    const { body } = await resend((await send({ ...email, scheduled_at })).id);
+    expect([body.status, body.scheduled_at]).toEqual(['queued', null]);
+  });
+
   it('never sends the message of a test key to its recipient', async () => {
     const test = await send(email, api.testApiKey);
     await expectRefused(test.id, /test message/);
