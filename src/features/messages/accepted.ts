@@ -1,7 +1,7 @@
 /** Shows messages that were just accepted as GET shows them, from what was written. */
 import type { NewAttachment } from '../../delivery/ledger/accept/new-letter.ts';
 import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
-import { testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
+import { writtenTestOutcome } from '../../delivery/ledger/accept/test-messages.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
@@ -43,7 +43,7 @@ function rowOf({
   letter,
 }: JustAccepted): MessageRow & { html: string | null } {
   const { created_at: createdAt } = written;
-  const { html = null, ...row } = draft.test ? { ...draft, ...testOutcome(draft) } : draft;
+  const { html = null, ...row } = draft.test ? { ...draft, ...writtenTestOutcome(draft) } : draft;
   const timeOf = (time: 'now' | null | undefined) => (time === 'now' ? createdAt : null);
   return {
     ...row,
@@ -73,7 +73,8 @@ const copyRows = ({ draft, ids }: AcceptedLetter, suppressed: ReadonlySet<string
     id: ids[index] ?? 0,
     recipient_kind: kind,
     to_address: copy.to_address,
-    status: copy.test ? testOutcome(copy).status : copy.status,
+    status: copy.test ? writtenTestOutcome(copy).status : copy.status,
+    scheduled_at: copy.scheduled_at ?? null,
     sending: false,
     suppressed: suppressed.has(copy.to_key),
   }));

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { findKept, keptOutcome } from '../../delivery/ledger/accept/kept-keys.ts';
 import type { WrittenMessage } from '../../delivery/ledger/accept/new-message.ts';
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
-import { laterTestOutcome, testOutcome } from '../../delivery/ledger/accept/test-messages.ts';
+import { writtenTestOutcome } from '../../delivery/ledger/accept/test-messages.ts';
 import {
   acceptMessages,
   type WriteOptions,
@@ -101,13 +101,10 @@ async function setAside(
   return rows.filter((row) => !outcomes.has(row));
 }
 
-/** What a message of a test key is written with, in place of a queue row. */
-const testColumns = (draft: MessageDraft) => (draft.scheduled_at ? laterTestOutcome : testOutcome(draft));
-
 /** The message of a row, as it is written. */
 export const messageOf = (row: Row) => ({
   ...row.draft,
-  ...(row.draft.test ? testColumns(row.draft) : {}),
+  ...(row.draft.test ? writtenTestOutcome(row.draft) : {}),
   id: row.id,
   key: messageKeyOf(row),
   alias: row.alias,

@@ -36,8 +36,13 @@ export function testOutcome({ channel, to_key: key }: Pick<NewMessage, 'channel'
   return outcomes[local] ?? defaultOutcome;
 }
 
-/** What a scheduled message of a test key is written with. It gets its outcome at its time. */
-export const laterTestOutcome: TestOutcome = { provider: TEST_PROVIDER, status: 'queued', events: [] };
+/** A scheduled message of a test key gets its outcome at its time. */
+const later: TestOutcome = { provider: TEST_PROVIDER, status: 'queued', events: [] };
+
+/** What a message of a test key is written with. */
+export const writtenTestOutcome = (
+  message: Pick<NewMessage, 'channel' | 'to_key' | 'scheduled_at'>,
+): TestOutcome => (message.scheduled_at ? later : testOutcome(message));
 
 /** Maximum number of messages per account and day (UTC) that test keys and tests of templates may send. */
 export const MAX_TEST_MESSAGES = 1_000;

@@ -291,21 +291,15 @@ describe('the provider of a letter', () => {
     ];
     for (const [given, what] of cases) {
       const letter = newLetter({ wireBytes: 300 * 1024 + 1, ...given });
-      const written = writeSet(test.database.pool, await newCopies(['to']), {
-        ...options,
-        atomic: true,
-        letter,
-      });
+      const set = await newCopies(['to']);
+      const written = writeSet(test.database.pool, set, { ...options, ...asLetter(set, letter) });
       await expect(written).rejects.toThrow(
         `${what} too large: the message has about 301 KB when it is sent, and provider my smtp (smtp) takes at most 300 KB`,
       );
     }
     const letter = newLetter({ wireBytes: 400 * 1024 });
-    const written = writeSet(test.database.pool, await newCopies(['to']), {
-      ...options,
-      atomic: true,
-      letter,
-    });
+    const set = await newCopies(['to']);
+    const written = writeSet(test.database.pool, set, { ...options, ...asLetter(set, letter) });
     await expect(written).rejects.toThrow('to has too many addresses: the message has about 400 KB');
     await select('update provider_sizes set max_bytes = $2 where provider_id = $1', small, 20 * MIB);
   });
