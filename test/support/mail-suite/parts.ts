@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { scanStructure } from '../../../src/features/inbox/mail/structure.ts';
-import { decodeBody } from '../../../src/features/inbox/mail/transfer-encoding.ts';
+import { scanStructure } from '../../../src/delivery/content/read/structure.ts';
+import { decodeBody } from '../../../src/delivery/content/read/transfer-encoding.ts';
 
 /** A part without parts of its own. An attached mail is one. */
 export interface Part {

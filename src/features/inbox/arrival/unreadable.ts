@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { BlobStore } from '../../../platform/storage/blob-store.ts';
 import { unauthenticated } from '../mail/authenticate.ts';
-import { parseHeader } from '../mail/contents.ts';
+import { parseHeader } from '../../../delivery/content/read/header-fields.ts';
 import { readHeader } from '../mail/header.ts';
 import type { ReadMail } from '../mail/mail.ts';
 import type { ClaimedMail } from './accepted-mails.ts';

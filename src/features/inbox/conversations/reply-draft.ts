@@ -1,7 +1,7 @@
 /** Decides what an answer is: its recipient and its subject. */
 import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import { invalid } from '../../../errors.ts';
-import { mailboxesOf } from '../mail/mailboxes.ts';
+import { mailboxesOf } from '../../../delivery/content/read/mailboxes.ts';
 import type { AnsweredMail, ReplyContext } from './reply-model.ts';
 
 const MAX_SUBJECT = 998;

@@ -2,9 +2,9 @@ import { newBlobKey, type BlobStore } from '../../../platform/storage/blob-store
 import { safeFilename, sniffContentType } from '../../../platform/storage/file.ts';
 import { encryptedKind } from './encrypted.ts';
 import type { MailAttachment } from './mail.ts';
-import type { PartHeader } from './part-header.ts';
-import type { Leaf } from './structure.ts';
-import { visibleLine } from './visible-text.ts';
+import type { PartHeader } from '../../../delivery/content/read/part-header.ts';
+import type { Leaf } from '../../../delivery/content/read/structure.ts';
+import { visibleLine } from '../../../delivery/content/read/visible-text.ts';
 
 const MAX_FILENAME_LENGTH = 1_000;
 const MAX_CONTENT_ID_LENGTH = 500;

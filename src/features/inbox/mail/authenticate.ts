@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { authenticate, type AuthenticateResult, type DKIMResult, spf } from 'mailauth';
 import type { Header } from 'postal-mime';
 import { getDomain } from 'tldts';
-import { valuesOf } from './mailboxes.ts';
+import { valuesOf } from '../../../delivery/content/read/mailboxes.ts';
 import type { AcceptedMail, AuthenticationResult, MailAuthentication } from './mail.ts';
-import { visibleLine } from './visible-text.ts';
+import { visibleLine } from '../../../delivery/content/read/visible-text.ts';
 
 /** The connection that delivered the mail. */
 export type Session = Pick<AcceptedMail, 'envelopeFrom' | 'ip' | 'helo'>;

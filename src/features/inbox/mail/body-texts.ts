@@ -1,12 +1,11 @@
 /** Says which parts of a mail are its texts, and which are files. */
 import { escapeHtml } from '../../../delivery/content/mime/escape-html.ts';
 import { textFromHtml } from '../../../delivery/content/mime/text-from-html.ts';
+import { type DecodedText, textOf } from '../../../delivery/content/read/leaf-text.ts';
+import type { Leaf, Structure } from '../../../delivery/content/read/structure.ts';
+import { BINARY, decodeTextBody } from '../../../delivery/content/read/transfer-encoding.ts';
+import { storableText } from '../../../delivery/content/read/visible-text.ts';
 import { cutUtf8 } from '../../../platform/input/cut-utf8.ts';
-import { decodeText } from './charset.ts';
-import { joinFlowedLines } from './flowed.ts';
-import type { Leaf, Structure } from './structure.ts';
-import { BINARY, decodeTextBody } from './transfer-encoding.ts';
-import { storableText } from './visible-text.ts';
 
 /** Bytes of UTF-8, for `text` and for `html`. */
 const MAX_TEXT_BYTES = 512 * 1024;
@@ -98,30 +97,6 @@ function onlyPart(bytes: Buffer, leaves: readonly Leaf[]): Leaf | undefined {
   return isUnusual && looksLikeText(bytes, only) ? only : undefined;
 }
 
-interface DecodedText {
-  text: string;
-  cut: boolean;
-}
-
-/** Decodes a text. Bodies that are too long are cut. */
-function textOf(bytes: Buffer, leaf: Leaf): DecodedText {
-  const { start, end, header } = leaf;
-  const cut = end - start > MAX_BODY_BYTES;
-  const body = decodeTextBody(bytes.subarray(start, cut ? start + MAX_BODY_BYTES : end), header);
-  const decoded = withLineFeeds(decodeText(body, header.charset, { html: kindOf(leaf) === 'html', cut }));
-  const text = header.flowed === 'no' ? decoded : joinFlowedLines(decoded, header.flowed === 'delsp');
-  // The line break at the end of a text may be part of the delimiter after it.
-  const open = header.encoding !== 'base64' && text !== '' && !text.endsWith('\n');
-  return { text: open ? `${text}\n` : text, cut };
-}
-
-/** Lines that end with LF. Some servers write several CRs before it. The time is linear, however many CRs there are. */
-function withLineFeeds(text: string): string {
-  return text.includes('\r\r')
-    ? text.replace(/\r+(\n?)/g, (all, feed: string) => feed || all)
-    : text.replaceAll('\r\n', '\n');
-}
-
 function htmlFromText(text: string): string {
   return `<div>${escapeHtml(text.trim()).replaceAll('\n', '<br />')}</div>`;
 }
@@ -155,7 +130,7 @@ class Texts {
       this.#cut = true;
       return;
     }
-    const { text, cut } = textOf(bytes, leaf);
+    const { text, cut } = textOf(bytes, leaf, MAX_BODY_BYTES);
     this.#cut ||= cut;
     this.#lengths[kind] += text.length;
     const key = leaf.alternative?.index ?? leaf;

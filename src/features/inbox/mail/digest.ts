@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ReadHeader } from './jobs.ts';
-import { headerOf } from './lines.ts';
+import { headerOf } from '../../../delivery/content/read/lines.ts';
 
 /** What a mail says about itself. Servers on its way add and change other fields, such as Received. */
 const NAMES = [

@@ -5,8 +5,8 @@ import { parseEmailAddress } from '../../../delivery/terms/addresses/email.ts';
 import { isAutomatic } from './automatic.ts';
 import { readDate } from './header-date.ts';
 import type { ReadHeader } from './jobs.ts';
-import { mailboxesIn, shownMailboxes, valuesOf } from './mailboxes.ts';
-import { visibleLine } from './visible-text.ts';
+import { mailboxesIn, shownMailboxes, valuesOf } from '../../../delivery/content/read/mailboxes.ts';
+import { visibleLine } from '../../../delivery/content/read/visible-text.ts';
 
 /** Each event has them. */
 const MAX_AUTHORS = 10;

@@ -11,7 +11,7 @@ import {
   type InboundLoopDeps,
   startInboundLoop,
 } from '../../../../src/features/inbox/arrival/loop.ts';
-import { parseHeader } from '../../../../src/features/inbox/mail/contents.ts';
+import { parseHeader } from '../../../../src/delivery/content/read/header-fields.ts';
 import { readHeader } from '../../../../src/features/inbox/mail/header.ts';
 import { type AcceptedMail, type ReadMail, SlowMailError } from '../../../../src/features/inbox/mail/mail.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';

@@ -1,6 +1,6 @@
 // The header says who has written a mail, to whom answers go, when it was written, and whether a program wrote it.
 import { expect, it } from '@jest/globals';
-import { parseHeader } from '../../../../src/features/inbox/mail/contents.ts';
+import { parseHeader } from '../../../../src/delivery/content/read/header-fields.ts';
 import { readHeader } from '../../../../src/features/inbox/mail/header.ts';
 
 const read = async (header: string, envelopeFrom = 'ada@example.com') =>

@@ -1,7 +1,7 @@
 // Mail that would keep a parser busy is refused with a reason, and its header is read nevertheless.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
-import { scanStructure } from '../../../../src/features/inbox/mail/structure.ts';
+import { scanStructure } from '../../../../src/delivery/content/read/structure.ts';
 import { startMailReader, type TestMailReader } from '../../../support/mail-reader.ts';
 
 const HEAD = 'From: ada@example.com\r\nSubject: Hello\r\n';

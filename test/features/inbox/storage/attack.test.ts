@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import pino from 'pino';
 import type { MailListener } from '../../../../src/delivery/wire/inbound/listener.ts';
 import { type InboundLoop, startInboundLoop } from '../../../../src/features/inbox/arrival/loop.ts';
-import { parseHeader } from '../../../../src/features/inbox/mail/contents.ts';
+import { parseHeader } from '../../../../src/delivery/content/read/header-fields.ts';
 import { readHeader } from '../../../../src/features/inbox/mail/header.ts';
 import type { AcceptedMail, ReadMail } from '../../../../src/features/inbox/mail/mail.ts';
 import { createWaker, type Waker } from '../../../../src/platform/db/wake.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { scanStructure } from '../../../../src/features/inbox/mail/structure.ts';
+import { scanStructure } from '../../../../src/delivery/content/read/structure.ts';
 import { clientMail, mailClients } from '../../../support/client-mail.ts';
 import { mailKinds } from '../../../support/mail-kinds.ts';
 import { differenceOf, type MailParts, partsOf, pythonParts } from '../../../support/mail-suite/parts.ts';
