@@ -18,7 +18,7 @@ export interface PartHeader {
   contentId: string | null;
 }
 
-/** The content fields that count, in lower case; the first of each name. */
+/** The content fields that count, by name in lower case; the first of each name. One character for each byte. */
 export type ContentFields = ReadonlyMap<string, string>;
 
 export const CONTENT_NAMES: ReadonlySet<string> = new Set([
@@ -26,6 +26,7 @@ export const CONTENT_NAMES: ReadonlySet<string> = new Set([
   'content-transfer-encoding',
   'content-disposition',
   'content-id',
+  'content-location',
 ]);
 
 /** A type and a subtype, both tokens of RFC 2045. */

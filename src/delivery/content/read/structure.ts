@@ -4,7 +4,13 @@
  */
 import { BoundarySearch } from './boundary-search.ts';
 import { lastFieldIn, linesOf, MAX_FIELD_BYTES, MAX_FIELDS, MAX_HEADER_BYTES, type Line } from './lines.ts';
-import { boundaryOf, CONTENT_NAMES, readPartHeader, type PartHeader } from './part-header.ts';
+import {
+  boundaryOf,
+  CONTENT_NAMES,
+  type ContentFields,
+  readPartHeader,
+  type PartHeader,
+} from './part-header.ts';
 
 const MAX_PARTS = 1_000;
 /** A mail of 25 MB has 350,000 lines of the usual length. */
@@ -30,6 +36,8 @@ export interface Leaf {
   start: number;
   end: number;
   header: PartHeader;
+  /** The content fields that `header` was read from. */
+  fields: ContentFields;
   /** The closest `multipart/alternative` around it, by number, and whether it is directly in it; null: none. */
   alternative: { index: number; direct: boolean } | null;
   /** It is in a `multipart/related`. */
@@ -43,6 +51,10 @@ export interface Structure {
   leaves: Leaf[];
   /** The texts before and after the parts of a body, which other programs leave out. */
   outside: Leaf[];
+  /** The multipart bodies in order: their subtypes in lower case, such as `mixed`. */
+  multiparts: string[];
+  /** Where the body begins, after the empty line that ends the header of the mail. */
+  bodyStart: number;
   /** Lines that end with LF alone. */
   bareLines: number;
 }
@@ -62,6 +74,8 @@ interface OpenPart {
   preamble: Leaf;
 }
 
+const NOTHING_READ = { leaves: [], outside: [], multiparts: [], bodyStart: 0 };
+
 class Scan {
   readonly #bytes: Buffer;
   readonly #search: BoundarySearch;
@@ -77,6 +91,8 @@ class Scan {
   /** The body that is being read; null in a header. */
   #leaf: Leaf | null = null;
   #headerStart = 0;
+  /** Of the mail; negative in its header. */
+  #bodyStart = -1;
   #fieldStart = 0;
   #fields = 0;
   /** The content fields of the current header, by name. */
@@ -100,12 +116,18 @@ class Scan {
       let problem = this.#delimiterLine(line);
       if (problem === null && this.#inHeader) problem = this.#headerLine(line);
       if (lines > MAX_LINES) problem = `the mail has more than ${MAX_LINES.toLocaleString('en')} lines`;
-      if (problem) return { problem, leaves: [], outside: [], bareLines: this.#bareLines };
+      if (problem) return { problem, ...NOTHING_READ, bareLines: this.#bareLines };
     }
     const isEmpty = this.#open.length > 0 && this.#headerStart === this.#bytes.length;
     if (this.#inHeader && !isEmpty) this.#beginBody(this.#bytes.length);
     this.#endLeaf(this.#bytes.length);
-    return { problem: null, ...this.#sortedLeaves(), bareLines: this.#bareLines };
+    return {
+      problem: null,
+      ...this.#sortedLeaves(),
+      multiparts: this.#multiparts.map(({ subtype }) => subtype),
+      bodyStart: this.#bodyStart,
+      bareLines: this.#bareLines,
+    };
   }
 
   #isBare({ next }: Line): boolean {
@@ -246,6 +268,7 @@ class Scan {
   /** Ends the header. @param start where the body begins */
   #beginBody(start: number): void {
     this.#inHeader = false;
+    if (this.#bodyStart < 0) this.#bodyStart = start;
     const parent = this.#open.at(-1);
     const header = readPartHeader(
       this.#content,
@@ -256,6 +279,7 @@ class Scan {
       start,
       end: start,
       header,
+      fields: this.#content,
       alternative:
         alternative === null ? null : { index: alternative, direct: parent?.subtype === 'alternative' },
       related: parent?.related ?? false,
