@@ -1,5 +1,5 @@
 import { createTokenBuckets } from '../../../platform/processes/token-buckets.ts';
-import { networkOf } from './connections.ts';
+import { networkOf } from '../listening/connections.ts';
 
 export interface MaxMails {
   /** Mails of one sender, from one network, to one inbox in a minute; 0: no limit. */

@@ -1,9 +1,7 @@
 import type { SMTPServerDataStream } from 'smtp-server';
-import { areTiny, GrowingBuffer } from '../../../platform/input/growing-buffer.ts';
+import { GrowingBuffer } from '../../../platform/input/growing-buffer.ts';
+import { piecesOf } from '../listening/data-pieces.ts';
 import { MAX_READ_BYTES } from './report.ts';
-
-/** Thrown if a message arrives in so many tiny pieces that they cost more than their bytes. */
-export class TinyPieces extends Error {}
 
 /** Thrown inside the content of a message that has become larger than the listener accepts. */
 export class TooLarge extends Error {}
@@ -16,22 +14,6 @@ export interface ArrivingMail {
   content(): Buffer | AsyncIterable<Buffer>;
   /** Reads what is left, so that the client can read the reply. @throws TooLarge */
   drain(): Promise<void>;
-}
-
-/** Passes on the pieces of a stream. If its consumer stops early, the stream stays open. */
-async function* piecesOf(stream: SMTPServerDataStream): AsyncGenerator<Buffer, void> {
-  let bytes = 0;
-  let count = 0;
-  for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    count += 1;
-    if (areTiny(count, bytes)) {
-      // Otherwise the client could send the rest as slowly as it likes.
-      stream.destroy();
-      throw new TinyPieces('the message arrives in too many tiny pieces');
-    }
-    yield piece;
-  }
 }
 
 function requireSize({ sizeExceeded }: SMTPServerDataStream): void {

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import { type ArrivingMail, beginMail, TinyPieces } from './arriving-mail.ts';
-import { networkOf } from './connections.ts';
+import { networkOf } from '../listening/connections.ts';
+import { TinyPieces } from '../listening/data-pieces.ts';
+import { type ArrivingMail, beginMail } from './arriving-mail.ts';
 import { AccountFull } from './inboxes.ts';
 import { findRecipient, type InboundRecipient } from './recipients.ts';
 import { type Addressed, type Envelope, takeMail, type TakeMailDeps, TooManyMails } from './take-mail.ts';

@@ -1,6 +1,6 @@
-// The listener limits connections by network and in total, and ends those that do not reach DATA in time.
+// Listeners limit connections by network and in total, and end those that do not reach DATA in time.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createConnectionLimits } from '../../../../src/delivery/wire/inbound/connections.ts';
+import { createConnectionLimits } from '../../../../src/delivery/wire/listening/connections.ts';
 
 /** Limits whose connections say what became of them. */
 function limits({ total = 100, perNetwork = 100 } = {}) {
