@@ -1,4 +1,3 @@
-import type { LiveKey } from '../../../platform/auth/key-lookup.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import type { EmailAddress } from '../../terms/addresses/email.ts';
 
@@ -19,14 +18,14 @@ export interface SpooledMail {
   digest: Buffer;
   /** Whether it has bytes above 127. */
   eightBit: boolean;
+  /** The number of the first line with more than 998 bytes, which servers may refuse; null: none. */
+  longLine: number | null;
 }
 
 /** A mail that a program submits, whose lines are well-formed and which its rate limit allows. */
 export interface SubmittedMail {
-  /** The brand of the key, with the key as actor. */
+  /** The brand of the key that has logged in, with the key as actor: as it was at `MAIL FROM`. */
   tenant: Tenant;
-  /** The key that has logged in, as it was at `MAIL FROM`. */
-  key: LiveKey;
   /** The address of `MAIL FROM`, as the client wrote it; never empty. Nothing is sent from it: return paths are ours. */
   from: string;
   /** The addresses of `RCPT TO`, in order, each once by its `key`. At least one, and at most 100. */
