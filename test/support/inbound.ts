@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import pino from 'pino';
 import {
   type MailListener,
@@ -17,6 +15,7 @@ import type { SmtpTarget } from '../../src/delivery/wire/smtp/contract.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import { testEvents } from './events.ts';
+import { startDialogue } from './smtp-dialogue.ts';
 
 /** The keys with which the test sender makes return paths and references. */
 export const testMailKeys: MailKeys = {
@@ -94,45 +93,6 @@ export async function deliver(
   if (outcome.kind !== 'accepted' && outcome.kind !== 'refused') return outcome.kind;
   const { code, enhanced } = outcome.reply;
   return `${code} ${enhanced ?? ''}`.trim();
-}
-
-/** A client that says anything, in any order. */
-export interface SmtpDialogue {
-  /** Sends a line, or the message with its final dot. @returns the reply, with its further lines */
-  say(line: string): Promise<string>;
-  socket: Socket;
-}
-
-/** Connects, and reads the greeting. @param firstLine sent before the greeting, as proxies do */
-export async function startDialogue(
-  port: number,
-  firstLine = '',
-): Promise<SmtpDialogue & { greeting: string }> {
-  const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => undefined);
-  let received = '';
-  const reply = async () => {
-    for (;;) {
-      const whole = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(received)?.[0];
-      if (whole === undefined) {
-        const [piece] = (await once(socket, 'data')) as [Buffer];
-        received += piece.toString();
-        continue;
-      }
-      received = received.slice(whole.length);
-      return whole.trimEnd();
-    }
-  };
-  if (firstLine) socket.write(firstLine);
-  const greeting = await reply();
-  return {
-    socket,
-    greeting,
-    say(line) {
-      socket.write(`${line}\r\n`);
-      return reply();
-    },
-  };
 }
 
 /**

@@ -71,7 +71,6 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
     disabledCommands: tls === null ? ['AUTH', 'STARTTLS'] : ['AUTH'],
     ...(tls ?? {}),
     size: limits.bytes,
-    maxClients: limits.connections,
     maxRecipients: limits.recipients,
     socketTimeout: limits.idleMs,
     closeTimeout: options.graceMs,
@@ -96,8 +95,11 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
     },
     onClose: (session) => connections.closed(session.id),
   };
-  const isProxy = createProxyCheck(options.trustedProxies ?? []);
-  return new LimitedServer(serverOptions, isProxy, connections);
+  return new LimitedServer(serverOptions, {
+    isProxy: createProxyCheck(options.trustedProxies ?? []),
+    connections,
+    pending: { total: limits.connections, perNetwork: limits.connectionsPerNetwork },
+  });
 }
 
 /**

@@ -7,7 +7,8 @@ import { listOperatorMails, readOperatorMail } from '../../../../src/delivery/wi
 import { createTestTenant, type TestTenant } from '../../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { deliver, startDialogue, startTestListener } from '../../../support/inbound.ts';
+import { deliver, startTestListener } from '../../../support/inbound.ts';
+import { startDialogue } from '../../../support/smtp-dialogue.ts';
 import { queueEmails, statusCounts } from '../../../support/queued.ts';
 import {
   attachedComplaint,
