@@ -13,6 +13,7 @@ import { webhookSection } from '../features/webhooks/openapi.ts';
 import { startMailbox } from '../local/mailbox/server.ts';
 import { createLogger } from '../log.ts';
 import { createAuthenticate } from '../platform/auth/authenticate.ts';
+import { createFindKey } from '../platform/auth/find-key.ts';
 import { createFindCookieSession } from '../platform/auth/cookie-session.ts';
 import { createKeyLookup } from '../platform/auth/key-lookup.ts';
 import { createClientAddress } from '../platform/auth/client-address.ts';
@@ -118,18 +119,16 @@ function createAuth(config: Config, { pool }: Database, keyring: Keyring, log: L
   const innerRequests = createInnerRequests();
   const tokens = createSessionTokens(keyring);
   const cookies = createSessionCookies(config.PUBLIC_URL, keyring);
-  const keyUses = createLastUses(pool, 'api_keys', log);
-  const sessionUses = createLastUses(pool, 'sessions', log);
+  const keyUses = createLastUses(pool, ['api_keys', 'send_keys'], log);
+  const sessionUses = createLastUses(pool, ['sessions'], log);
   for (const each of [keyUses, sessionUses]) started.push(() => each.stop());
-  const keys = createKeyLookup(pool);
   return {
     ownOrigin,
     innerRequests,
     authenticate: innerRequests.admit(
       createAuthenticate({
         db: pool,
-        keys,
-        keyUses,
+        findKey: createFindKey({ keys: createKeyLookup(pool), keyUses }),
         tokens,
         cookies,
         sessionUses,

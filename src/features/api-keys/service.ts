@@ -50,7 +50,7 @@ export async function createApiKey(
   db: Queryable,
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKeyRow; key: string }> {
-  const generated = generateKey(input.test ?? false);
+  const generated = generateKey(input.test ? 'test' : 'live');
   const brandId = await findBrandId(db, input, input.brandId);
   if (brandId === null) throw notFound('brand');
   if (input.isLimited) await requireRoom(db, brandId);
@@ -60,7 +60,7 @@ export async function createApiKey(
     name: input.name,
     display_prefix: generated.displayPrefix,
     digest: generated.digest,
-    test: generated.test,
+    test: generated.kind === 'test',
     rate_limit_per_second: input.rateLimitPerSecond,
   });
   return { apiKey, key: generated.key };

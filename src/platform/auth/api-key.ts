@@ -5,11 +5,14 @@ const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET_BYTES = 32;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
-const shape = /^crl_(live|test)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const shape = /^crl_(live|test|send)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+
+/** `live` keys act as an admin of their brand; `test` keys reach no recipient; `send` keys can only send. */
+export type KeyKind = 'live' | 'test' | 'send';
 
 /** The stored form of a key. The key itself is never stored. */
 export interface KeyDigest {
-  test: boolean;
+  kind: KeyKind;
   /** SHA-256 of the whole key. */
   digest: Buffer;
 }
@@ -34,14 +37,14 @@ function digestOf(key: string): Buffer {
 }
 
 /**
- * Generates a key: `crl_live_` or `crl_test_`, 32 random bytes in base62, and a checksum.
+ * Generates a key: `crl_live_`, `crl_test_` or `crl_send_`, 32 random bytes in base62, and a checksum.
  * @returns the key, which is shown once, and its stored form
  */
-export function generateKey(test: boolean): KeyDigest & { key: string; displayPrefix: string } {
-  const prefix = test ? 'crl_test_' : 'crl_live_';
+export function generateKey(kind: KeyKind): KeyDigest & { key: string; displayPrefix: string } {
+  const prefix = `crl_${kind}_`;
   const secret = base62(BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`), SECRET_LENGTH);
   const key = `${prefix}${secret}${checksum(prefix, secret)}`;
-  return { key, digest: digestOf(key), displayPrefix: key.slice(0, prefix.length + 4), test };
+  return { key, digest: digestOf(key), displayPrefix: key.slice(0, prefix.length + 4), kind };
 }
 
 /** @returns null if the text is not an API key: its shape or checksum is wrong */
@@ -50,5 +53,5 @@ export function parseKey(text: string): KeyDigest | null {
   if (!parts) return null;
   const [, kind, secret, sum] = parts;
   if (checksum(`crl_${kind}_`, secret as string) !== sum) return null;
-  return { test: kind === 'test', digest: digestOf(text) };
+  return { kind: kind as KeyKind, digest: digestOf(text) };
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import { ID_DIGITS, MAX_ID } from '../db/paging.ts';
 import type { Queryable } from '../db/queryable.ts';
-import type { KeyLookup, LiveKey } from './key-lookup.ts';
+import type { FindKey, KeyPrincipal } from './find-key.ts';
 import type { LastUses } from './last-use.ts';
 import type { SessionCookies } from './session-cookie.ts';
 import { authenticateGrant } from './grant-authenticate.ts';
@@ -14,8 +14,7 @@ import type { Authenticate, Principal } from './tenant.ts';
 
 export interface AuthenticateDeps {
   db: Queryable;
-  keys: KeyLookup;
-  keyUses: LastUses;
+  findKey: FindKey;
   tokens: SessionTokens;
   cookies: SessionCookies;
   sessionUses: LastUses;
@@ -45,22 +44,10 @@ const choiceOf = (headers: IncomingHttpHeaders): Choice => ({
   brandId: idIn(headers, 'X-Brand-Id'),
 });
 
-function keyPrincipal(key: LiveKey, { accountId, brandId }: Choice): Principal {
-  // A key belongs to one brand. A request for another brand must not get a response about this brand.
-  if (accountId !== null && accountId !== key.accountId) throw notFound('account');
-  if (brandId !== null && brandId !== key.brandId) throw notFound('brand');
-  return {
-    tenant: {
-      accountId: key.accountId,
-      brandId: key.brandId,
-      actor: { kind: 'api_key', id: key.id, test: key.test },
-      role: 'admin',
-    },
-    rateLimitPerSecond: key.rateLimitPerSecond,
-    rateLimitName: `key ${key.id}`,
-    session: null,
-    grant: null,
-  };
+/** A key belongs to one brand. A request for another brand must not get a response about this brand. */
+function requireOwn({ tenant }: KeyPrincipal, { accountId, brandId }: Choice): void {
+  if (accountId !== null && accountId !== tenant.accountId) throw notFound('account');
+  if (brandId !== null && brandId !== tenant.brandId) throw notFound('brand');
 }
 
 /** @param choice null: the route needs no account */
@@ -81,11 +68,11 @@ function userPrincipal({ session, tenant }: UserCaller, choice: Choice | null): 
 
 /**
  * Tries the bearer value as an API key, then as a session token; without `Authorization`, tries the cookie. Sessions are
- * checked in the database on every request, so that ending one takes effect at once; for keys see {@link KeyLookup}.
+ * checked in the database on every request, so that ending one takes effect at once; for keys see {@link FindKey}.
  * The MCP endpoint has callers of its own, which no other route knows: see {@link authenticateGrant}.
  */
 export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
-  const { db, keys, tokens, cookies } = deps;
+  const { db, findKey, tokens, cookies } = deps;
   const anything: Choice = { accountId: null, brandId: null };
 
   async function findUser(
@@ -100,10 +87,10 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   async function byBearer(given: string, choice: () => Choice | null): Promise<Principal> {
     const bearer = BEARER.exec(given)?.[1];
     if (bearer === undefined) throw unauthorized('the Authorization header must read: Bearer <token>');
-    const key = await keys.find(bearer);
+    const key = await findKey(bearer);
     if (key) {
-      deps.keyUses.used(key.id);
-      return keyPrincipal(key, choice() ?? anything);
+      requireOwn(key, choice() ?? anything);
+      return key;
     }
     // A session token contains dots; an API key does not.
     const claims = bearer.includes('.') ? await tokens.verify(bearer, 'api') : null;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../db/queryable.ts';
-import { parseKey } from './api-key.ts';
+import { type KeyDigest, parseKey } from './api-key.ts';
 
 /** How long an API process accepts a key before it checks the database again. */
 export const KEY_LEASE_MS = 1_000;
@@ -12,6 +12,8 @@ export interface LiveKey {
   accountId: number;
   brandId: number;
   test: boolean;
+  /** `send`: a send-only key. */
+  scope: 'send' | null;
   rateLimitPerSecond: number | null;
 }
 
@@ -30,7 +32,7 @@ interface Waiter {
 }
 
 /** The keys to look up with one query, by their text. */
-type Lookups = Map<string, { digest: Buffer; waiters: Waiter[] }>;
+type Lookups = Map<string, KeyDigest & { waiters: Waiter[] }>;
 
 interface KeyRow extends LiveKey {
   digest: Buffer;
@@ -46,13 +48,27 @@ interface Lease {
   until: number;
 }
 
-async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, LiveKey>> {
+/**
+ * Send-only keys are asked for only if the group has one. Their table is their own, so that a process which does not know
+ * them finds no key that it would let do more.
+ */
+function keysSql(withSendKeys: boolean): string {
+  const columns =
+    'id, account_id as "accountId", brand_id as "brandId", rate_limit_per_second as "rateLimitPerSecond", digest';
+  const keys = `select ${columns}, test, null as scope from api_keys where digest = any($1) and revoked_at is null`;
+  return withSendKeys
+    ? `${keys} union all select ${columns}, false, 'send' from send_keys where digest = any($2) and revoked_at is null`
+    : keys;
+}
+
+async function queryKeys(db: Queryable, wanted: readonly KeyDigest[]): Promise<Map<string, LiveKey>> {
+  const digestsOf = (isSend: boolean) =>
+    wanted.filter(({ kind }) => (kind === 'send') === isSend).map(({ digest }) => digest);
+  const sendKeys = digestsOf(true);
   // The driver supports a time-out per query, although its types have only the one per connection.
   const lookUp = {
-    text: `select id, account_id as "accountId", brand_id as "brandId", test,
-       rate_limit_per_second as "rateLimitPerSecond", digest
-     from api_keys where digest = any($1) and revoked_at is null`,
-    values: [digests],
+    text: keysSql(sendKeys.length > 0),
+    values: [digestsOf(false), ...(sendKeys.length > 0 ? [sendKeys] : [])],
     query_timeout: QUERY_TIMEOUT_MS,
   };
   const { rows } = await db.query<KeyRow>(lookUp);
@@ -79,7 +95,7 @@ export function createKeyLookup(db: Queryable, clock: () => number = () => perfo
     try {
       const found = await queryKeys(
         db,
-        entries.map(([, { digest }]) => digest),
+        entries.map(([, wanted]) => wanted),
       );
       for (const [text, { digest, waiters }] of entries) {
         const key = found.get(digest.toString('base64')) ?? null;
@@ -113,7 +129,7 @@ export function createKeyLookup(db: Queryable, clock: () => number = () => perfo
       return new Promise((resolve, reject) => {
         const entry = waiting.get(text);
         if (entry) entry.waiters.push({ resolve, reject });
-        else waiting.set(text, { digest: parsed.digest, waiters: [{ resolve, reject }] });
+        else waiting.set(text, { ...parsed, waiters: [{ resolve, reject }] });
         // Wait for the end of this event-loop turn: requests that were read together share one query.
         if (waiting.size === 1 && !entry) setImmediate(flush);
       });

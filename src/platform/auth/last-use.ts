@@ -14,10 +14,13 @@ export interface LastUses {
   stop(): Promise<void>;
 }
 
-/** @param nowMs a monotonic clock */
+/**
+ * @param tables those that the ids are of; an id is in one of them only
+ * @param nowMs a monotonic clock
+ */
 export function createLastUses(
   db: Queryable,
-  table: 'api_keys' | 'sessions',
+  tables: readonly ('api_keys' | 'send_keys' | 'sessions')[],
   log: Logger,
   nowMs: () => number = () => performance.now(),
 ): LastUses {
@@ -29,10 +32,12 @@ export function createLastUses(
     const ids = [...pending];
     pending.clear();
     try {
-      await db.query(`update ${table} set last_used_at = now() where id = any($1)`, [ids]);
+      for (const table of tables) {
+        await db.query(`update ${table} set last_used_at = now() where id = any($1)`, [ids]);
+      }
     } catch (error) {
       for (const id of ids) writtenAtMs.delete(id);
-      log.warn({ err: error, table }, 'last use not recorded');
+      log.warn({ err: error, tables }, 'last use not recorded');
     }
   }
 

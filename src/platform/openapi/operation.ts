@@ -134,6 +134,14 @@ function testKeysOf({ testKeys }: RouteDefinition): string | null {
   return testKeys === 'refused' ? 'Not for test keys.' : `With a test key only: ${testKeys.only}.`;
 }
 
+/** Describes what a send-only key may do, if anything. */
+function sendKeysOf({ sendKeys }: RouteDefinition): string | null {
+  if (sendKeys === undefined) return null;
+  return sendKeys === 'allowed'
+    ? 'Send-only keys may use this.'
+    : `With a send-only key only: ${sendKeys.only}.`;
+}
+
 function descriptionOf(route: RouteDefinition): string | null {
   const roles = route.roles ? `For the roles ${route.roles.join(', ')}; an API key acts as admin.` : null;
   const users = route.auth === 'user' || route.usersOnly ? 'For signed-in users; an API key gets 403.' : null;
@@ -147,6 +155,7 @@ function descriptionOf(route: RouteDefinition): string | null {
     confirmed,
     repeatsOf(route),
     testKeysOf(route),
+    sendKeysOf(route),
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join('\n\n');
 }

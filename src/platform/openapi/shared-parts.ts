@@ -105,8 +105,9 @@ export const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An API key of a brand: `crl_live_…`, or `crl_test_…`, whose messages are never sent. Each operation says what ' +
-      'test keys may do; all else is a 403 `test_key`.',
+      'An API key of a brand: `crl_live_…`; `crl_test_…`, whose messages are never sent; or `crl_send_…`, which can only ' +
+      'send messages and read those that it sent. Each operation says what test keys may do; all else is a 403 ' +
+      '`test_key`. It says so, too, if send-only keys may use it; all others answer them with a 403 `forbidden`.',
   },
   session: {
     type: 'http',

@@ -13,17 +13,18 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 
 describe('the text of a key', () => {
   it('names the kind of key, and has 32 random bytes and a checksum', () => {
-    expect(generateKey(false).key).toMatch(/^crl_live_[0-9A-Za-z]{49}$/);
-    expect(generateKey(true).key).toMatch(/^crl_test_[0-9A-Za-z]{49}$/);
-    expect(generateKey(false).key).not.toBe(generateKey(false).key);
+    expect(generateKey('live').key).toMatch(/^crl_live_[0-9A-Za-z]{49}$/);
+    expect(generateKey('test').key).toMatch(/^crl_test_[0-9A-Za-z]{49}$/);
+    expect(generateKey('send').key).toMatch(/^crl_send_[0-9A-Za-z]{49}$/);
+    expect(generateKey('live').key).not.toBe(generateKey('live').key);
   });
 
   it('is refused without a database query if a character, the kind or the length is wrong', () => {
-    const { key, digest } = generateKey(false);
-    expect(parseKey(key)).toEqual({ test: false, digest });
+    const { key, digest } = generateKey('live');
+    expect(parseKey(key)).toEqual({ kind: 'live', digest });
     const other = key.at(20) === 'a' ? 'b' : 'a';
     expect(parseKey(key.slice(0, 20) + other + key.slice(21))).toBeNull();
-    expect(parseKey(key.replace('live', 'test'))).toBeNull();
+    for (const kind of ['test', 'send']) expect(parseKey(key.replace('live', kind))).toBeNull();
     expect(parseKey(`${key}0`)).toBeNull();
     expect(parseKey('')).toBeNull();
   });

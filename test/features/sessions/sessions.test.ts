@@ -114,7 +114,7 @@ describe('a session', () => {
     const { userId, userJwt } = await api.addUser('member');
     const { body } = await get(userJwt, '/v1/my/session');
     let nowMs = 0;
-    const uses = createLastUses(api.database.pool, 'sessions', pino({ level: 'silent' }), () => nowMs);
+    const uses = createLastUses(api.database.pool, ['sessions'], pino({ level: 'silent' }), () => nowMs);
     const isRecorded = async () => {
       await expire(userId, `last_used_at = '2000-01-01'`);
       uses.used(Number(body.id));

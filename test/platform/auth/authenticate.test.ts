@@ -104,7 +104,12 @@ describe('an API key', () => {
 
   it('records its last use at most once a minute', async () => {
     let nowMs = 0;
-    const usage = createLastUses(api.database.pool, 'api_keys', pino({ level: 'silent' }), () => nowMs);
+    const usage = createLastUses(
+      api.database.pool,
+      ['api_keys', 'send_keys'],
+      pino({ level: 'silent' }),
+      () => nowMs,
+    );
     const lastUse = async () => {
       await usage.flush();
       const { rows } = await api.database.pool.query<{ last_used_at: Date | null }>(

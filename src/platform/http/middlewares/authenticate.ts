@@ -1,4 +1,5 @@
 import { AppError } from '../../../errors.ts';
+import { refuseSendKey } from '../../auth/send-keys.ts';
 import { requireConfirmed, requireUser } from '../../auth/session.ts';
 import type { Authenticate } from '../../auth/tenant.ts';
 import { refuseTestKey } from '../../auth/test-keys.ts';
@@ -15,14 +16,22 @@ export function authenticate(identify: Authenticate, auth: Parameters<Authentica
 
 /**
  * Checks that the caller may use the route. Runs after `rateLimit`, so that refused requests count.
- * @throws AppError `forbidden` if the route is for users, or does not list the caller's role; `test_key` if the route
- *   refuses test keys; `confirmation_required` if the user must give the password again; `brand_required` without a
- *   brand
+ * @throws AppError `forbidden` if the route is for users, does not list the caller's role, or refuses send-only keys;
+ *   `test_key` if the route refuses test keys; `confirmation_required` if the user must give the password again;
+ *   `brand_required` without a brand
  */
-export function authorize({ roles, auth, testKeys, usersOnly, confirm }: RouteDefinition): Middleware {
+export function authorize({
+  roles,
+  auth,
+  testKeys,
+  sendKeys,
+  usersOnly,
+  confirm,
+}: RouteDefinition): Middleware {
   return function authorize({ state: { principal } }, next) {
     if (!principal) throw new Error('authorize runs after authenticate');
     const { tenant, session } = principal;
+    if (tenant && sendKeys === undefined) refuseSendKey(tenant);
     if (usersOnly || auth === 'user') requireUser(session);
     if (tenant && testKeys === 'refused') refuseTestKey(tenant, 'use this');
     if (tenant && roles && !roles.includes(tenant.role)) {
