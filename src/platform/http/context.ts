@@ -3,6 +3,19 @@ import type { Principal } from '../auth/tenant.ts';
 import type { RouteInput } from './input.ts';
 import type { RouteDefinition } from './route.ts';
 
+/** Counts a call as several requests against its caller's rate limit, which it was counted against once. */
+export interface RequestCount {
+  /** As how many it may count; null: its caller has no limit. */
+  most: number | null;
+  /**
+   * Counts the call as `requests` in all, and sets the `RateLimit-*` headers.
+   * @throws AppError `rate_limited`; then it counts as one
+   */
+  countAs(requests: number): Promise<void>;
+  /** Counts it as one again. */
+  giveBack(): Promise<void>;
+}
+
 /** What the middlewares know about a request, in `ctx.state`. */
 export interface RequestState {
   /** Set by `requestId`, the first middleware. */
@@ -11,6 +24,8 @@ export interface RequestState {
   route?: RouteDefinition;
   /** Set by `authenticate`; missing in routes with `auth: 'none'`. */
   principal?: Principal;
+  /** Set by `rateLimit` in routes with `manyRequests`. */
+  requests?: RequestCount;
   /** Set by `validate`. */
   input?: RouteInput;
   /** Set by `auditChanges`: whether the audit log has an entry for the request. */

@@ -20,15 +20,24 @@ interface Lease {
 /** Token buckets in the database, from which each process takes blocks of tokens. */
 export interface RateLeases {
   /**
-   * Takes one token. Queries the database only if this process's block is nearly used up.
+   * Takes tokens: all that are wanted, or none. Queries the database only if this process's block has too few.
    * @param perSecond rate at which the bucket of all processes fills
    * @param burst its size, at least 1
+   * @param tokens how many are wanted, at most `burst`; 1 by default
    * @throws the database's error
    */
-  take(caller: string, perSecond: number, burst: number): RateVerdict | Promise<RateVerdict>;
+  take(caller: string, perSecond: number, burst: number, tokens?: number): RateVerdict | Promise<RateVerdict>;
+  /**
+   * Puts tokens that were taken back into the bucket of all processes.
+   * @throws the database's error
+   */
+  giveBack(caller: string, tokens: number): Promise<void>;
 }
 
-/** Fills the bucket for the time since the last query, and takes a block from it, or as much as there is. */
+/**
+ * Fills the bucket for the time since the last query, and takes a block ($4) from it, or as much as there is. It takes
+ * nothing if there is less than $5: two requests that want many must not get half of it each.
+ */
 const leaseSql = `
   insert into rate_limit_buckets as b (caller, tokens, granted, filled_at)
   values ($1, $3::float8 - $4::float8, $4::float8, clock_timestamp())
@@ -36,12 +45,73 @@ const leaseSql = `
     (tokens, granted, filled_at) = (
       select f.tokens - f.granted, f.granted, f.now
       from (
-        select n.tokens, least($4::float8, floor(n.tokens)) as granted, n.now
+        select n.tokens, n.now,
+          case when floor(n.tokens) >= $5::float8 then least($4::float8, floor(n.tokens)) else 0 end as granted
         from (
           select least($3::float8, b.tokens
             + greatest(0, extract(epoch from t.now - b.filled_at)) * $2::float8) as tokens, t.now
           from (select clock_timestamp() as now) t) n) f)
   returning granted, tokens as left`;
+
+/** The next statement of the bucket removes what is more than its size. */
+const giveBackSql = 'update rate_limit_buckets set tokens = tokens + $2::float8 where caller = $1';
+
+interface LeaseDeps {
+  db: Queryable;
+  nowMs: () => number;
+}
+
+interface Want {
+  perSecond: number;
+  burst: number;
+  least: number;
+  most: number;
+}
+
+/**
+ * Takes tokens from the bucket of all processes into the lease.
+ * @returns how many of at least `least` and at most `most` the bucket has granted, or 0
+ */
+async function lend(
+  { db, nowMs }: LeaseDeps,
+  caller: string,
+  lease: Lease,
+  { perSecond, burst, least, most }: Want,
+): Promise<number> {
+  lease.askedAtMs = nowMs();
+  const { rows } = await db.query<{ granted: number; left: number }>({
+    name: 'lease_rate_tokens',
+    text: leaseSql,
+    values: [caller, perSecond, burst, most, least],
+  });
+  const { granted = 0, left = 0 } = rows[0] ?? {};
+  lease.tokens += granted;
+  lease.left = left;
+  return granted;
+}
+
+/** Takes what this process has left of its block, and the rest from the bucket of all. */
+async function takeMany(
+  deps: LeaseDeps,
+  caller: string,
+  lease: Lease,
+  { perSecond, burst, tokens }: { perSecond: number; burst: number; tokens: number },
+): Promise<RateVerdict> {
+  // Set them aside at once: other requests take tokens while this one waits.
+  const own = Math.min(Math.floor(lease.tokens), tokens);
+  const missing = tokens - own;
+  lease.tokens -= own;
+  let granted = 0;
+  try {
+    if (missing > 0)
+      granted = await lend(deps, caller, lease, { perSecond, burst, least: missing, most: missing });
+  } finally {
+    lease.tokens += own;
+  }
+  const allowed = granted === missing;
+  if (allowed) lease.tokens -= tokens;
+  return verdictOf(Math.min(burst, lease.tokens + lease.left), allowed, perSecond, burst, tokens);
+}
 
 /**
  * @param db may be a pool
@@ -66,15 +136,8 @@ export function createRateLeases(db: Queryable, nowMs: () => number = () => perf
 
   async function ask(caller: string, lease: Lease, perSecond: number, burst: number): Promise<void> {
     const block = Math.min(Math.floor(burst), Math.max(1, Math.round(perSecond * BLOCK_SECONDS)));
-    lease.askedAtMs = nowMs();
-    const { rows } = await db.query<{ granted: number; left: number }>({
-      name: 'lease_rate_tokens',
-      text: leaseSql,
-      values: [caller, perSecond, burst, block],
-    });
-    const { granted = 0, left = 0 } = rows[0] ?? {};
-    lease.tokens += granted;
-    lease.left = left;
+    const granted = await lend({ db, nowMs }, caller, lease, { perSecond, burst, least: 1, most: block });
+    const { left } = lease;
     const untilNextMs = ((1 - left) / perSecond) * 1_000;
     if (granted < block) lease.dryUntilMs = nowMs() + Math.max(DRY_MS, untilNextMs);
   }
@@ -107,9 +170,13 @@ export function createRateLeases(db: Queryable, nowMs: () => number = () => perf
   }
 
   return {
-    take(caller, perSecond, burstWanted) {
+    async giveBack(caller, tokens) {
+      await db.query({ name: 'give_back_rate_tokens', text: giveBackSql, values: [caller, tokens] });
+    },
+    take(caller, perSecond, burstWanted, tokens = 1) {
       const burst = Math.max(1, burstWanted);
       const lease = find(caller);
+      if (tokens > 1) return takeMany({ db, nowMs }, caller, lease, { perSecond, burst, tokens });
       return takeFrom(lease, perSecond, burst) ?? takeAfterAsking(caller, lease, perSecond, burst);
     },
   };

@@ -29,15 +29,21 @@ const CLIENT_DOCUMENTS_OF_ALL = { first: 300, further: 60 };
 
 type Headers = Record<string, string>;
 
+/** The most requests that count at once. @param perSecond a limit above 0 */
+export const burstOf = (perSecond: number): number => perSecond * BURST_SECONDS;
+
 export interface RateLimiter {
   /**
-   * Counts one request.
+   * Counts one request, or one that counts as many.
    * @param caller unique name of the API key or user
    * @param perSecond limit for all processes together; 0 means no limit
+   * @param tokens as how many requests it counts, at most {@link burstOf} the limit; all of them or none are counted
    * @returns the `RateLimit-*` headers of the response; a promise if the database is queried
    * @throws AppError `rate_limited`, with the same headers and `Retry-After`
    */
-  request(caller: string, perSecond: number): Headers | Promise<Headers>;
+  request(caller: string, perSecond: number, tokens?: number): Headers | Promise<Headers>;
+  /** Takes back the count of requests that turned out not to count, unless the database is unavailable. */
+  giveBack(caller: string, tokens: number): Promise<void>;
   /**
    * Counts a login as failed before its password is checked, so that concurrent logins get no more tries than
    * consecutive ones.
@@ -104,6 +110,34 @@ function loginCounts(
   ];
 }
 
+/** The part for callers with a key or session. */
+function countRequests(
+  processes: () => number,
+  buckets: TokenBuckets,
+  leases: RateLeases | undefined,
+): Pick<RateLimiter, 'request' | 'giveBack'> {
+  function takeShare(caller: string, perSecond: number, tokens: number): Headers {
+    const share = perSecond / processes();
+    return headersOrRefusal(buckets.take(caller, share, burstOf(share), tokens), perSecond);
+  }
+  return {
+    request(caller, perSecond, tokens = 1) {
+      if (perSecond === 0) return {};
+      if (!leases || processes() === 1) return takeShare(caller, perSecond, tokens);
+      const verdict = leases.take(caller, perSecond, burstOf(perSecond), tokens);
+      const answer = (given: RateVerdict) => headersOrRefusal(given, perSecond);
+      return verdict instanceof Promise
+        ? verdict.then(answer, () => takeShare(caller, perSecond, tokens))
+        : answer(verdict);
+    },
+    async giveBack(caller, tokens) {
+      if (!leases || processes() === 1) return buckets.giveBack(caller, tokens);
+      // The bucket fills by itself, so a failure costs the caller at most two seconds.
+      await leases.giveBack(caller, tokens).catch(() => undefined);
+    },
+  };
+}
+
 /**
  * Rate limits. A single process keeps them in its memory. Several processes share each caller's limit by leases,
  * however unevenly the requests reach them. For logins and unknown secrets, and for all requests while the database is
@@ -117,10 +151,6 @@ export function createRateLimiter(
   leases?: RateLeases,
   strangers = buckets,
 ): RateLimiter {
-  function takeShare(caller: string, perSecond: number): Headers {
-    const share = perSecond / processes();
-    return headersOrRefusal(buckets.take(caller, share, share * BURST_SECONDS), perSecond);
-  }
   function takePerMinute(caller: string, perMinute: number): RateVerdict {
     const burst = perMinute / processes();
     return strangers.take(caller, burst / 60, burst);
@@ -130,15 +160,7 @@ export function createRateLimiter(
     if (!verdict.allowed) refuse(verdict, `${perMinute} a minute`);
   }
   return {
-    request(caller, perSecond) {
-      if (perSecond === 0) return {};
-      if (!leases || processes() === 1) return takeShare(caller, perSecond);
-      const verdict = leases.take(caller, perSecond, perSecond * BURST_SECONDS);
-      const answer = (given: RateVerdict) => headersOrRefusal(given, perSecond);
-      return verdict instanceof Promise
-        ? verdict.then(answer, () => takeShare(caller, perSecond))
-        : answer(verdict);
-    },
+    ...countRequests(processes, buckets, leases),
     login(network, email, isKnown = false) {
       const taken: string[] = [];
       const giveBack = () => taken.forEach((caller) => strangers.giveBack(caller));

@@ -180,6 +180,8 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
    * of the API description.
    */
   opaque?: true;
+  /** Whether a call may count as several requests. The handler counts them by `ctx.state.requests`. */
+  manyRequests?: true;
   /** Success responses; errors are listed in `errors`. */
   responses: Record<number, RouteResponse>;
   /** Error codes of this route, beside those that every route of its kind has. */

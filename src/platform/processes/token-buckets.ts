@@ -11,15 +11,16 @@ const SWEEP_MS = 60_000;
 
 export interface TokenBuckets {
   /**
-   * Takes one token from the bucket of `key`.
+   * Takes tokens from the bucket of `key`: all that are wanted, or none.
    * @param perSecond rate at which the bucket fills
    * @param burst size of the bucket; values below 1 count as 1
+   * @param tokens how many are wanted; 1 by default
    */
-  take(key: string, perSecond: number, burst: number): RateVerdict;
-  /** Returns what {@link take} would return, but takes nothing. */
+  take(key: string, perSecond: number, burst: number, tokens?: number): RateVerdict;
+  /** Returns what {@link take} would return for one token, but takes nothing. */
   peek(key: string, perSecond: number, burst: number): RateVerdict;
-  /** Puts back one token that was taken. */
-  giveBack(key: string): void;
+  /** Puts back tokens that were taken, one by default. */
+  giveBack(key: string, tokens?: number): void;
 }
 
 /** @returns what the bucket contains at that time */
@@ -55,7 +56,7 @@ export function createTokenBuckets(
   }
 
   return {
-    take(key, perSecond, burstWanted) {
+    take(key, perSecond, burstWanted, tokens = 1) {
       const now = nowMs();
       const burst = Math.max(1, burstWanted);
       if (now - sweptAtMs > SWEEP_MS) sweep(now);
@@ -66,9 +67,9 @@ export function createTokenBuckets(
       buckets.delete(key);
       buckets.set(key, bucket);
       if (buckets.size > maxBuckets) buckets.delete(buckets.keys().next().value ?? '');
-      const allowed = bucket.tokens >= 1;
-      if (allowed) bucket.tokens -= 1;
-      return verdictOf(bucket.tokens, allowed, perSecond, burst);
+      const allowed = bucket.tokens >= tokens;
+      if (allowed) bucket.tokens -= tokens;
+      return verdictOf(bucket.tokens, allowed, perSecond, burst, tokens);
     },
     peek(key, perSecond, burstWanted) {
       const burst = Math.max(1, burstWanted);
@@ -76,9 +77,9 @@ export function createTokenBuckets(
       const tokens = bucket ? tokensAt(bucket, burst, nowMs()) : burst;
       return verdictOf(Math.max(0, tokens - 1), tokens >= 1, perSecond, burst);
     },
-    giveBack(key) {
+    giveBack(key, tokens = 1) {
       const bucket = buckets.get(key);
-      if (bucket) bucket.tokens = Math.min(bucket.burst, bucket.tokens + 1);
+      if (bucket) bucket.tokens = Math.min(bucket.burst, bucket.tokens + tokens);
     },
   };
 }

@@ -1,5 +1,6 @@
 // API processes together admit the shared rate limit, and each admits its share without the database.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { AppError } from '../../../src/errors.ts';
 import { createRateLeases } from '../../../src/platform/http/rate-leases.ts';
 import { createRateLimiter } from '../../../src/platform/http/rate-limiter.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
@@ -96,4 +97,40 @@ it('admits its share if the database does not answer', async () => {
   const admitted = settled.filter(({ status }) => status === 'fulfilled').length;
   expect(admitted).toBeGreaterThanOrEqual(100);
   expect(admitted).toBeLessThan(200);
+});
+
+it('grants a request that counts as many all of its tokens or none', async () => {
+  nowMs = 0;
+  const [first, second] = [limiter(), limiter()];
+  // The bucket of all processes has 200 tokens. A block of 10 goes to each process with its first request.
+  await first.request('key many', 100);
+  await second.request('key many', 100);
+  const asked = await Promise.allSettled([
+    first.request('key many', 100, 120),
+    second.request('key many', 100, 120),
+  ]);
+  expect(asked.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const [refused] = asked.flatMap((each) => (each.status === 'rejected' ? [each.reason as AppError] : []));
+  expect(refused).toMatchObject({ code: 'rate_limited', headers: { 'Retry-After': '1' } });
+  // The refused one has taken nothing: together with the blocks, 78 are left.
+  await expect((async () => second.request('key many', 100, 60))()).resolves.toBeDefined();
+  await expect((async () => second.request('key many', 100, 60))()).rejects.toMatchObject({
+    code: 'rate_limited',
+  });
+});
+
+it('uses the tokens of a block for a request that counts as many', async () => {
+  nowMs = 0;
+  const each = limiter();
+  await each.request('key whole', 100);
+  const headers = await each.request('key whole', 100, 199);
+  expect(headers['RateLimit-Remaining']).toBe('0');
+});
+
+it('gives tokens back to all processes', async () => {
+  nowMs = 0;
+  const [first, second] = [limiter(), limiter()];
+  await first.request('key back', 100, 200);
+  await first.giveBack('key back', 200);
+  await expect((async () => second.request('key back', 100, 200))()).resolves.toBeDefined();
 });

@@ -55,6 +55,21 @@ describe('the limit of a caller', () => {
     expect(allowed(1_000, () => limiter.request('key 2', 10))).toBe(20);
   });
 
+  it('counts a request as many at once, or not at all', () => {
+    const { limiter, pass } = frozen();
+    const ask = (tokens: number) => () => limiter.request('key 1', 10, tokens);
+    expect(refusalOf(ask(15))).toBeNull();
+    const refusal = refusalOf(ask(15));
+    expect(refusal).toMatchObject({ code: 'rate_limited', headers: { 'Retry-After': '1' } });
+    expect(refusalOf(ask(5))).toBeNull();
+    expect(refusalOf(ask(15))).toMatchObject({ headers: { 'Retry-After': '2' } });
+    void limiter.giveBack('key 1', 5);
+    expect(allowed(20, ask(1))).toBe(5);
+    pass(1_000);
+    void limiter.giveBack('key 1', 100);
+    expect(allowed(100, ask(1))).toBe(20);
+  });
+
   it('does not exist if the rate is 0', () => {
     const { limiter } = frozen();
     expect(allowed(5_000, () => limiter.request('key 1', 0))).toBe(5_000);
