@@ -1,4 +1,5 @@
 /** Reads the files of a message from a request, without storing them. */
+import { hash } from 'node:crypto';
 import { AppError, type ValidationErrors } from '../../errors.ts';
 import type { AttachmentFields } from '../../delivery/terms/letter.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
@@ -125,6 +126,19 @@ const fingerprintOf = (given: AttachmentBody, sha256: Buffer | null) => ({
   content_id: given.content_id,
   disposition: given.disposition,
 });
+
+/**
+ * What files add to the fingerprint of a request that is not read yet: their hashes instead of their content. A content
+ * that is not base64 has some hash, too, and is refused later.
+ */
+export const fingerprintOfFiles = (given: readonly AttachmentBody[]): object[] =>
+  given.map((file) => {
+    const { content } = file;
+    return fingerprintOf(
+      file,
+      content === undefined ? null : hash('sha256', Buffer.from(content, 'base64'), 'buffer'),
+    );
+  });
 
 function inlineProblem(bytes: number): string | null {
   if (bytes <= MAX_INLINE_BYTES) return null;

@@ -10,10 +10,11 @@ import { openFolded } from '../../platform/storage/folded.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import type { FileDecoder } from './decode-gate.ts';
 import { findFiles, insertFiles, keepFiles, releaseFiles } from './model.ts';
-import { readAttachments, type ReadAttachments, type ReadDeps, type ReadFile } from './read.ts';
+import { fingerprintOfFiles, readAttachments, type ReadAttachments, type ReadDeps, type ReadFile } from './read.ts';
 import type { AttachmentBody } from './schema.ts';
 
 export { createFileDecoder, type FileDecoder } from './decode-gate.ts';
+export { fingerprintOfFiles };
 export type { ReadAttachments, ReadFile };
 
 /** Messages are final at the latest so many days after their time. */

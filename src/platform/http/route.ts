@@ -203,6 +203,8 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
  * A route without `prepare` begins with 3. After a crash in any phase, the request can be repeated.
  */
 export interface IdempotentPhases<Early = RouteInput, Input = Early, Prepared = unknown> {
+  /** What stands for the body in the fingerprint of a request with a key, before `prepare`. By default the body itself. */
+  payload?(input: Early): unknown;
   /**
    * May run for several requests with the same key, of which only one is handled. So it may write only what `discard`
    * removes, or what does no harm and is found again by the next request.

@@ -1,6 +1,7 @@
 import { refusalCodes } from '../../../delivery/ledger/limits/authority.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import { defineIdempotentRoute, type RouteDefinition } from '../../../platform/http/route.ts';
+import { fingerprintOfFiles } from '../../attachments/service.ts';
 import { MAX_BODY_BYTES } from '../../messages/schema.ts';
 import { CONVERSATIONS, tag } from './conversation-routes.ts';
 import { prepareReply, type ReplyDeps, writeReply } from './reply.ts';
@@ -29,6 +30,8 @@ export function createReplyRoute(parts: ReplyRouteParts): RouteDefinition {
     maxBodyBytes: MAX_BODY_BYTES,
     responses: { 201: { description: 'The answer.', schema: conversationMessageSchema } },
     errors: ['sender_not_verified', 'invalid_transition', ...refusalCodes],
+    payload: ({ body }) =>
+      body.attachments ? { ...body, attachments: fingerprintOfFiles(body.attachments) } : body,
     prepare: ({ tenant, params, body }) => prepareReply(parts, tenant, params.id, body),
     async handler({ tenant, params, body }, trx, prepared) {
       const { message, backlog } = await writeReply(trx, parts, tenant, params.id, body, prepared);

@@ -21,13 +21,18 @@ import type { IdempotentPhases, OnceRoute } from '../route.ts';
  * @param endpoint method and path of the route, such as `POST /v1/my/webhooks`
  * @returns null if the client sent no key
  */
-function idempotentRequest(input: RouteInput, endpoint: string): IdempotentRequest | null {
-  const { idempotencyKey: key, params, query, body, file, stored, tenant } = input;
+function idempotentRequest(
+  input: RouteInput,
+  endpoint: string,
+  { payload }: IdempotentPhases,
+): IdempotentRequest | null {
+  const { idempotencyKey: key, params, query, file, stored, tenant } = input;
   const brandId = tenant?.brandId ?? null;
   if (key === null || tenant === null || brandId === null) return null;
   const upload = stored
     ? { filename: stored.filename, sha256: stored.sha256 }
     : file && { filename: file.filename, sha256: hash('sha256', file.bytes, 'hex') };
+  const body = payload ? payload(input) : input.body;
   const fingerprint = fingerprintOf({ params, query, body, upload });
   return { brandId, endpoint: keySpace(endpoint, isTestCaller(tenant.actor)), key, fingerprint };
 }
@@ -44,7 +49,7 @@ async function once(
   phases: IdempotentPhases,
   input: RouteInput,
 ): Promise<IdempotentResult> {
-  const known = idempotentRequest(input, endpoint);
+  const known = idempotentRequest(input, endpoint, phases);
   const load = (resourceId: number) => phases.load(input, resourceId);
   const kept = phases.prepare && known && (await findOutcome(pool, known));
   if (kept) return replay(kept, load);
@@ -61,7 +66,7 @@ async function once(
       isHandled = true;
       return created;
     };
-    return await withIdempotency(pool, known ?? idempotentRequest(input, endpoint), handle, load);
+    return await withIdempotency(pool, known ?? idempotentRequest(input, endpoint, phases), handle, load);
   } finally {
     if (!isHandled && prepared.status === 'fulfilled') await phases.discard?.(prepared.value);
   }

@@ -50,6 +50,11 @@ it('takes files, which it shows, and writes them once for each key', async () =>
   const before = await blobs();
   const again = await reply({ html: '<p>See the file</p>', attachments: [file] }, { headers });
   expect([again.status, again.body.id, again.body.files]).toEqual([201, sent.body.id, sent.body.files]);
+  // The fingerprint of a request has the hashes of its files, as for POST /messages.
+  const answers = [{ content: 'aGVs\nbG8=' }, { content: base64('hallo') }, { filename: 'b.txt' }].map(
+    (other) => reply({ html: '<p>See the file</p>', attachments: [{ ...file, ...other }] }, { headers }),
+  );
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([201, 409, 409]);
   expect(await blobs()).toBe(before);
   const { list } = await api.request('GET', `/v1/my/conversations/${conversation}/messages`);
   expect(list.map((each) => each.files)).toEqual([sent.body.files, undefined]);
