@@ -22,7 +22,7 @@ export interface TemplateRequest {
   toKey: string | null;
   /** The recipient as in the request. */
   to: string;
-  /** Whether others get the same content, so that it must not have links that act for the recipient. */
+  /** Whether others get the same content, so that it must not have data of the recipient, or links that act for them. */
   shared: boolean;
 }
 
@@ -92,6 +92,15 @@ const actsForContact = ({ html, text, subject }: VersionContent): boolean =>
 const readsContact = (version: VersionContent): boolean =>
   version.paths.length > 0 || actsForContact(version);
 
+/** Why a content must not go to several recipients, who would all get what is made for the first; null: it may. */
+function unsharedReason(version: VersionContent): string | null {
+  if (actsForContact(version)) return 'links to unsubscribe';
+  const [path] = version.paths;
+  return path === undefined
+    ? null
+    : `data of the contact (\`contact.${path}\`); what all may read can be given in \`variables\``;
+}
+
 /**
  * Creates the function that renders templates for POST /messages. Compiled versions are cached until their template or
  * brand changes, which one look-up per message checks.
@@ -123,10 +132,9 @@ export function createMessageContents(deps: MessageContentDeps): RenderForMessag
     if (!found) throw invalid({ [FIELD]: ['is not the id of a template of this brand'] });
     if (found.channel !== channel) throw invalid({ [FIELD]: [otherChannel(found.channel, channel)] });
     const { version, brand } = await present(scope, templateId, found.name);
-    if (shared && actsForContact(version)) {
-      throw invalid({
-        [FIELD]: ['names a template with links to unsubscribe, which must not go to several recipients'],
-      });
+    const reason = shared ? unsharedReason(version) : null;
+    if (reason !== null) {
+      throw invalid({ [FIELD]: [`must not go to several recipients, because the template has ${reason}`] });
     }
     const keys = channel === 'email' ? { emailKey: toKey, phone: null } : { emailKey: null, phone: toKey };
     const contact = readsContact(version) ? await findContactValues(deps.pool, scope.brandId, keys) : null;

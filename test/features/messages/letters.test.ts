@@ -171,7 +171,7 @@ describe('POST /messages', () => {
     expect(plain).not.toHaveProperty('letter_id');
   });
 
-  it('renders a template for the first recipient, but not its links to unsubscribe', async () => {
+  it('renders a template once, unless it shows or does something for the first recipient alone', async () => {
     const template = async (html: string) =>
       (
         await api.request('POST', '/v1/my/templates', {
@@ -180,15 +180,27 @@ describe('POST /messages', () => {
       ).body.id;
     await api.request('POST', '/v1/my/contacts', { body: { email: 'eve@example.com', first_name: 'Eve' } });
     const body = { channel: 'email', to: ['eve@example.com', 'bob@example.com'] };
-    const sent = await send({ ...body, template_id: await template('<p>Dear {{ contact.first_name }}</p>') });
-    expect((await get(sent.id)).html).toContain('Dear Eve');
-    const links = { ...body, template_id: await template('<a href="{{ unsubscribe_url }}">Leave</a>') };
-    const refused = await post(links);
-    expect([refused.status, Object.keys(refused.body.validation_errors ?? {})]).toEqual([
-      422,
-      ['template_id'],
-    ]);
-    await send({ ...links, to: 'eve@example.com' });
+    const shared = {
+      ...body,
+      template_id: await template('<p>Dear {{ team }}</p>'),
+      variables: { team: 'all' },
+    };
+    expect((await get((await send(shared)).id)).html).toContain('Dear all');
+    const alone: [string, string][] = [
+      ['<a href="{{ unsubscribe_url }}">Leave</a>', 'links to unsubscribe'],
+      ['<p>Dear {{ contact.first_name }}</p>', 'data of the contact (`contact.first_name`)'],
+      ['<p>{% if contact.data.plan == "x" %}X{% endif %}</p>', 'data of the contact (`contact.data.plan`)'],
+    ];
+    for (const [html, reason] of alone) {
+      const given = { ...body, template_id: await template(html) };
+      const refused = await post(given);
+      expect([refused.status, Object.keys(refused.body.validation_errors ?? {})]).toEqual([
+        422,
+        ['template_id'],
+      ]);
+      expect(String(refused.body.validation_errors?.template_id)).toContain(reason);
+      await send({ ...given, to: 'eve@example.com' });
+    }
   });
 
   it('resends to one recipient, as a message of its own', async () => {
