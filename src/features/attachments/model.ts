@@ -1,4 +1,5 @@
 import type { ModelObject } from 'objection';
+import { sendKeyOf, type Tenant } from '../../platform/auth/tenant.ts';
 import { TenantModel, type AccountScope, type BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -12,6 +13,7 @@ class AttachmentUploadModel extends TenantModel {
     'content_type',
     'size',
     'sha256',
+    'send_key_id',
     'expires_at',
     'created_at',
   ];
@@ -23,6 +25,8 @@ class AttachmentUploadModel extends TenantModel {
   /** In bytes. */
   declare size: number;
   declare sha256: Buffer;
+  /** The send-only key that uploaded it; null: anything else did. */
+  declare send_key_id: number | null;
   declare expires_at: Date;
   declare created_at: Date;
 }
@@ -44,51 +48,55 @@ export const UPLOAD_HOURS = 72;
 /** Looked at a day after an upload has expired. */
 const UPLOAD_FILE_DAYS = 4;
 
-export function insertUpload(db: Queryable, scope: BrandScope, upload: NewUpload): Promise<UploadRow> {
+/** Whose uploads: those of a brand, or of one of its send-only keys. */
+export type Uploader = BrandScope & Pick<Tenant, 'actor'>;
+
+export function insertUpload(db: Queryable, scope: Uploader, upload: NewUpload): Promise<UploadRow> {
   return AttachmentUploadModel.on(db)
     .insert({
       ...upload,
       account_id: scope.accountId,
       brand_id: scope.brandId,
+      send_key_id: sendKeyOf(scope),
       expires_at: new Date(Date.now() + UPLOAD_HOURS * 3_600_000),
     })
     .returning(AttachmentUploadModel.columns)
     .execute();
 }
 
-/** Finds those of the brand's uploads that have not expired. */
+/** SQL: whether an upload is one of a send-only key; true without one. */
+const uploadedBySql = (sendKey: string) => `(${sendKey}::bigint is null or send_key_id = ${sendKey})`;
+
+/** Finds those of the uploads that have not expired. */
 export async function findUploads(
   db: Queryable,
-  { accountId, brandId }: BrandScope,
+  uploader: Uploader,
   ids: readonly number[],
 ): Promise<UploadRow[]> {
   const { rows } = await db.query<UploadRow>(
     `select ${AttachmentUploadModel.columns.join(', ')} from attachment_uploads
-     where id = any($1) and account_id = $2 and brand_id = $3 and expires_at > now()`,
-    [ids, accountId, brandId],
+     where id = any($1) and account_id = $2 and brand_id = $3 and ${uploadedBySql('$4')} and expires_at > now()`,
+    [ids, uploader.accountId, uploader.brandId, sendKeyOf(uploader)],
   );
   return rows;
 }
 
 /**
  * Deletes an upload that has not expired. Upkeep looks at its file at once.
- * @returns null if the brand has none
+ * @returns null if there is none
  */
-export async function deleteUpload(
-  db: Queryable,
-  { accountId, brandId }: BrandScope,
-  id: number,
-): Promise<UploadRow | null> {
+export async function deleteUpload(db: Queryable, uploader: Uploader, id: number): Promise<UploadRow | null> {
   const { rows } = await db.query<UploadRow>(
     `with gone as (
-       delete from attachment_uploads where id = $1 and account_id = $2 and brand_id = $3 and expires_at > now()
+       delete from attachment_uploads
+       where id = $1 and account_id = $2 and brand_id = $3 and ${uploadedBySql('$4')} and expires_at > now()
        returning ${AttachmentUploadModel.columns.join(', ')}
      ), looked_at as (
        update attachment_files f set kept_until = now() from gone g
        where f.account_id = g.account_id and f.sha256 = g.sha256
      )
      select * from gone`,
-    [id, accountId, brandId],
+    [id, uploader.accountId, uploader.brandId, sendKeyOf(uploader)],
   );
   return rows[0] ?? null;
 }

@@ -15,6 +15,7 @@ import {
   addUpload,
   admitUpload,
   checkStored,
+  getReplayed,
   getUpload,
   presentUpload,
   removeUpload,
@@ -52,6 +53,7 @@ function createRoute({ config, database: { pool } }: AttachmentRouteDeps): Route
       'of all uploads of an account, in which equal files count once.',
     auth: 'brand',
     testKeys: 'refused',
+    sendKeys: 'allowed',
     assistants: 'never',
     body: z.strictObject({ content_type: contentTypeSchema.optional() }),
     multipart: {
@@ -70,7 +72,7 @@ function createRoute({ config, database: { pool } }: AttachmentRouteDeps): Route
       const upload = await addUpload(trx, tenant, checked, stored as StoredFile, quotaBytes);
       return { status: 201, body: presentUpload(upload), resourceId: upload.id };
     },
-    load: async ({ tenant }, id) => presentUpload(await getUpload(pool, tenant, id)),
+    load: async ({ tenant }, id) => presentUpload(await getReplayed(pool, tenant, id)),
   });
 }
 
@@ -82,6 +84,7 @@ export function createAttachmentRoutes(deps: AttachmentRouteDeps): RouteDefiniti
     path: `${path}/:id`,
     auth: 'brand',
     testKeys: 'refused',
+    sendKeys: { only: 'files that it uploaded' },
     assistants: 'never',
     params: attachmentParams,
   } as const;

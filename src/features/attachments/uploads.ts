@@ -1,6 +1,7 @@
 /** Files that clients upload for messages that they send later. */
 import { invalid, notFound } from '../../errors.ts';
-import type { AccountTenant, Tenant } from '../../platform/auth/tenant.ts';
+import { type AccountTenant, sendKeyOf, type Tenant } from '../../platform/auth/tenant.ts';
+import { foreignKeyConflict } from '../../platform/db/idempotency.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { StoredFile } from '../../platform/http/route.ts';
@@ -136,11 +137,21 @@ export async function addUpload(
   return row;
 }
 
-/** @throws AppError not_found if the brand has no such upload, or it has expired */
+/** @throws AppError not_found if the caller has no such upload, or it has expired */
 export async function getUpload(db: Queryable, tenant: Tenant, id: number): Promise<UploadRow> {
   const [upload] = await findUploads(db, tenant, [id]);
   if (!upload) throw notFound('attachment');
   return upload;
+}
+
+/**
+ * The upload of an earlier request with the same idempotency key.
+ * @throws AppError not_found if it is gone; idempotency_conflict for a send-only key that did not upload it
+ */
+export async function getReplayed(db: Queryable, tenant: Tenant, id: number): Promise<UploadRow> {
+  const [upload] = await findUploads(db, tenant, [id]);
+  if (upload) return upload;
+  throw sendKeyOf(tenant) === null ? notFound('attachment') : foreignKeyConflict();
 }
 
 /** Messages that have named the upload keep its file. @throws AppError not_found */

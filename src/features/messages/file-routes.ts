@@ -22,6 +22,7 @@ export function createFileRoute(messages: Pick<MessageService, 'openFile'>): Rou
       'kept: 404.',
     auth: 'brand',
     testKeys: { only: 'messages of test keys' },
+    sendKeys: { only: 'messages that it sent' },
     params: messageFileParams,
     responses: {
       200: {

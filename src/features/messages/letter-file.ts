@@ -6,6 +6,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Attachments, OpenedFile } from '../attachments/service.ts';
 import { findLetterFile } from './letter-model.ts';
 import { isOfTestKey } from './model.ts';
+import { maySee } from './sent-by.ts';
 
 export interface LetterFileContent extends OpenedFile {
   filename: string;
@@ -28,7 +29,7 @@ export async function openLetterFile(
   n: number,
 ): Promise<LetterFileContent> {
   const row = await findLetterFile(pool, tenant, id, n);
-  if (!row) throw notFound('file');
+  if (!row || !maySee(tenant, row)) throw notFound('file');
   if (!isOfTestKey(row)) refuseTestKey(tenant, 'read files of messages that are not of test keys');
   const opened = row.stored ? await attachments.openFile(tenant, row.sha256, 'bytes') : null;
   if (!opened) throw notFound('file');

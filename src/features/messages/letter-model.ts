@@ -5,7 +5,7 @@ import type { MessageStatus } from '../../delivery/terms/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { sendingSql } from './model.ts';
+import { type FoundMessage, sendingSql } from './model.ts';
 
 /** A file of a letter. */
 export interface LetterFileRow {
@@ -25,6 +25,9 @@ export interface LetterFileRow {
 /** Whether a file is the body of an opaque letter, which its message does not list. */
 export const isOpaqueBody = ({ n }: Pick<LetterFileRow, 'n'>): boolean => n === 0;
 
+/** The message of a file. */
+type FileOwner = Pick<FoundMessage, 'test' | 'provider' | 'send_key_id'>;
+
 const FILE_COLUMNS = 'n, filename, content_type, content_id, disposition, size, sha256, stored';
 
 export async function findLetterFiles(db: Queryable, letterId: number): Promise<LetterFileRow[]> {
@@ -41,10 +44,10 @@ export async function findLetterFile(
   { brandId }: Pick<Tenant, 'brandId'>,
   messageId: number,
   n: number,
-): Promise<(LetterFileRow & { test: boolean; provider: string | null }) | null> {
-  const { rows } = await db.query<LetterFileRow & { test: boolean; provider: string | null }>(
-    `select ${FILE_COLUMNS}, m.test, m.provider
-     from (select letter_id, test, provider from messages where brand_id = $1 and id = $2) m
+): Promise<(LetterFileRow & FileOwner) | null> {
+  const { rows } = await db.query<LetterFileRow & FileOwner>(
+    `select ${FILE_COLUMNS}, m.test, m.provider, m.send_key_id
+     from (select letter_id, test, provider, send_key_id from messages where brand_id = $1 and id = $2) m
      join message_attachments a on a.message_id = m.letter_id and a.n = $3::bigint`,
     [brandId, messageId, n],
   );

@@ -31,6 +31,8 @@ export interface MessageFilters {
   createdBefore?: string | undefined;
   /** Only messages of test keys and test runs. */
   test?: true | undefined;
+  /** Only messages that a send-only key sent. */
+  sendKeyId?: number | undefined;
 }
 
 /** SQL conditions over `m`, with their values. */
@@ -104,6 +106,7 @@ export function conditionsOf(
   if (filters.test) add(checked, (provider) => `m.provider = ${provider}`, TEST_PROVIDER);
   // Test keys do not see recipients and subjects of test runs, so they cannot find them by these.
   if (filters.test && (filters.toKey ?? filters.subject) !== undefined) checked.push('m.flow_id is null');
+  add(checked, (id) => `m.send_key_id = ${id}`, filters.sendKeyId);
   add(checked, (channel) => `m.channel = ${channel}`, filters.channel);
   add(checked, (key) => `m.idempotency_key = ${key}`, filters.idempotencyKey);
   add(checked, (id) => `m.contact_id = ${id}`, filters.contactId);

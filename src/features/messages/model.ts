@@ -35,6 +35,8 @@ export const sendingSql = `(m.status in (${statusList(openStatuses)}) and ${isIn
 export interface FoundMessage extends MessageRow {
   html: string | null;
   text: string | null;
+  /** The send-only key that sent it. */
+  send_key_id?: number | null;
   /** All copies of its letter, for as long as the letter's content is kept. */
   message_ids: number[] | null;
 }

@@ -84,6 +84,8 @@ const FOR_TEST_KEYS = {
   only: 'messages of test keys and test runs; those of test runs have no recipient and content',
 };
 
+const FOR_SEND_KEYS = { only: 'messages that it sent' };
+
 const readerOf = ({ ctx }: Pick<RouteInput, 'ctx'>): Reader => ({
   isAssistant: (ctx.state.principal?.grant ?? null) !== null,
 });
@@ -104,6 +106,7 @@ function sendRoute(messages: MessageService): RouteDefinition {
       'of a letter, or none. `GET /messages/{id}` and webhooks report the outcome of each message.',
     auth: 'brand',
     testKeys: 'allowed',
+    sendKeys: 'allowed',
     idempotency: 'own',
     assistants: { sends: 'always', asks: hasSeveralRecipients, without: ['attachments'] },
     body: sendMessageBody,
@@ -170,6 +173,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       description: listDescription,
       auth: 'brand',
       testKeys: FOR_TEST_KEYS,
+      sendKeys: FOR_SEND_KEYS,
       assistants: { mail: answersMail },
       query: listMessagesQuery,
       paginated: true,
@@ -191,6 +195,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
         'Its links to unsubscribe lead nowhere.',
       auth: 'brand',
       testKeys: FOR_TEST_KEYS,
+      sendKeys: FOR_SEND_KEYS,
       assistants: { mail: answersMail },
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },

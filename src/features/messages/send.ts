@@ -14,7 +14,13 @@ import { createSmsSenders } from '../../delivery/terms/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
-import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';
+import {
+  findOutcome,
+  fingerprintOf,
+  foreignKeyConflict,
+  isKeyTaken,
+  keySpace,
+} from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Attachments, ReadAttachments, ReadFile } from '../attachments/service.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
@@ -32,6 +38,7 @@ import { type AcceptedMessage, presentMessage } from './presenter.ts';
 import { recipientsOf } from './recipient-fields.ts';
 import type { StoredMessage } from './rendered.ts';
 import { bodyOf, filesOf } from './resend.ts';
+import { maySee, requireOwnKey } from './sent-by.ts';
 import type { SendMessageBody } from './schema.ts';
 
 export interface SendDeps {
@@ -151,6 +158,7 @@ type Kept = Pick<Wanted, 'tenant' | 'reader' | 'key' | 'fingerprint'>;
 async function findStored(deps: SendDeps, { tenant, reader }: Kept, id: number): Promise<AcceptedMessage> {
   const row = await findMessage(deps.pool, tenant, id);
   if (!row) throw notFound('message');
+  if (!maySee(tenant, row)) throw foreignKeyConflict();
   const fields = await deps.letters.acceptedFieldsOf(tenant, reader, row);
   return { ...presentMessage(withoutHiddenLetter(reader, row)), ...fields };
 }
@@ -266,6 +274,7 @@ function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
 
   return async (wanted) => {
     const { tenant, key, slow } = wanted;
+    if (key !== null) await requireOwnKey(pool, tenant, MESSAGES_ENDPOINT, key);
     const kept = () => findReplay(deps, wanted);
     // Without a template or files, the insert finds an earlier result.
     const early = slow ? await kept() : null;

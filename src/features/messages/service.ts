@@ -1,7 +1,7 @@
 import { emailKeys, phoneKeys } from '../../delivery/terms/addresses/search-keys.ts';
 import type { RenderedContent } from '../../delivery/content/templates/content.ts';
 import { notFound } from '../../errors.ts';
-import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { isTestCaller, sendKeyOf, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -21,6 +21,7 @@ import {
 import type { StoredMessage } from './rendered.ts';
 import { findMessages } from './scan.ts';
 import type { ListMessagesQuery } from './schema.ts';
+import { maySee } from './sent-by.ts';
 import { createSend, type SendDeps, type Sending } from './send.ts';
 
 export { highestMessageId, scanMessages } from './scan.ts';
@@ -105,14 +106,18 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   return {
     ...createSend({ ...deps, letters, presentAccepted }),
     async list(tenant, reader, query, page) {
-      const filters = { ...filtersOf(query), test: isTestCaller(tenant.actor) ? (true as const) : undefined };
+      const filters = {
+        ...filtersOf(query),
+        test: isTestCaller(tenant.actor) ? (true as const) : undefined,
+        sendKeyId: sendKeyOf(tenant) ?? undefined,
+      };
       const { rows, counted } = await listMessages(pool, tenant, filters, page);
       const shown = rows.map((row) => withoutHiddenLetter(reader, shownTo(tenant, row)));
       return { messages: shown.map(presentMessage), counted };
     },
     async get(tenant, reader, id) {
       const row = await findMessage(pool, tenant, id);
-      if (!row) throw notFound('message');
+      if (!row || !maySee(tenant, row)) throw notFound('message');
       if (!isOfTestKey(row)) refuseTestKey(tenant, 'read messages that are not of test keys or test runs');
       const own = shownTo(tenant, row);
       const shown = withoutHiddenLetter(reader, own);

@@ -32,6 +32,11 @@ export function keyConflict(): AppError {
   return new AppError('idempotency_conflict', 'this idempotency key was used with a different payload');
 }
 
+/** The refusal of a send-only key, which does not see what others did with the idempotency key. */
+export function foreignKeyConflict(): AppError {
+  return new AppError('idempotency_conflict', 'this idempotency key was used with another API key');
+}
+
 /** Whether two requests have the same payload. @param given null or undefined: a request without a fingerprint */
 export const isSameFingerprint = (kept: Uint8Array, given: Uint8Array | null | undefined): boolean =>
   Buffer.compare(kept, given ?? Buffer.alloc(0)) === 0;

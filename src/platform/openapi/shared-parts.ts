@@ -193,7 +193,8 @@ export const errorMeaning: Record<ErrorCode, string> = {
   test_key: 'a test key cannot do this; use a live key',
   not_found: 'there is no such resource in this brand',
   method_not_allowed: 'the path does not support this method',
-  idempotency_conflict: 'the Idempotency-Key was used with another payload',
+  idempotency_conflict:
+    'the Idempotency-Key was used with another payload; or, for a send-only key, with another key',
   conflict: 'the request conflicts with the current state',
   precondition_failed: 'the resource has changed since it was read: its ETag is not the one of If-Match',
   payload_too_large:

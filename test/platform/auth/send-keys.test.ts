@@ -19,6 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+const MESSAGES = '/v1/my/messages';
+const ATTACHMENTS = '/v1/my/attachments';
+const CONFLICT = 'this idempotency key was used with another API key';
 const REFUSAL = 'this key can only send messages and read what it sent';
 
 /** Asks with the head of a request, whose body never comes. */
@@ -55,6 +58,31 @@ describe('a route', () => {
       }
     }
     expect(wrong).toEqual([]);
+  });
+
+  it('of these few takes send-only keys', async () => {
+    const open = routes().filter(({ sendKeys }) => sendKeys !== undefined);
+    expect(open.map(({ operationId }) => operationId).sort()).toEqual([
+      ...['createAttachment', 'deleteAttachment', 'downloadMessageAttachment', 'getAttachment', 'getMessage'],
+      ...['listMessages', 'sendMessage'],
+    ]);
+    const wrong: string[] = [];
+    for (const { method, path } of open) {
+      const named = path.replaceAll(/:\w+/g, '999999999');
+      const body = method === 'POST' ? { nonsense: 1 } : undefined;
+      const { status } = await api.request(method, named, { token: sender.key, body });
+      if (status === 403) wrong.push(`${method} ${path}`);
+    }
+    expect(wrong).toEqual([]);
+    expect((await api.request('POST', '/mcp', { token: sender.key, body: {} })).status).toBe(401);
+  });
+
+  it('says in the description of the API what they may do', async () => {
+    const { body } = await api.request('GET', '/openapi.json', { token: null });
+    const textOf = (path: string, method: string) => String(body.paths?.[path]?.[method]?.description);
+    expect(textOf('/v1/my/messages', 'post')).toContain('Send-only keys may use this.');
+    expect(textOf('/v1/my/messages', 'get')).toContain('With a send-only key only: messages that it sent.');
+    expect(textOf('/v1/my/contacts', 'get')).not.toContain('end-only key');
   });
 });
 
@@ -102,5 +130,127 @@ describe('the look-up', () => {
       expect([shape.test(key), key.includes('.')]).toEqual([false, false]);
       expect(parseKey(key)).toEqual({ kind: 'send', digest: createHash('sha256').update(key).digest() });
     }
+  });
+});
+
+describe('a send-only key', () => {
+  const email = { channel: 'email', to: 'ada@example.com', subject: 'Hello', html: '<p>Hi</p>' };
+  type Asked = { token?: string; body?: unknown; rawBody?: FormData; headers?: Record<string, string> };
+  const asKey = (method: string, path: string, rest: Asked = {}) =>
+    api.request(method, path, { token: sender.key, ...rest });
+  const form = (content: string) => {
+    const rawBody = new FormData();
+    rawBody.append('file', new File([content], 'a.txt'));
+    return rawBody;
+  };
+  const upload = async (token: string, content = 'hello') =>
+    Number((await asKey('POST', ATTACHMENTS, { token, rawBody: form(content) })).body.id);
+  const send = async (token: string, body: object = email): Promise<number> => {
+    const sent = await asKey('POST', MESSAGES, { token, body });
+    expect([sent.status, sent.body.validation_errors ?? {}]).toEqual([201, {}]);
+    return Number(sent.body.id);
+  };
+  const file = { filename: 'a.txt', content: Buffer.from('hello').toString('base64') };
+  const letter = { ...email, cc: ['bob@example.com'], attachments: [file] };
+
+  it('reads only what it sent', async () => {
+    const twin = await insertSendKey(api.database.pool, api);
+    const others = [await send(api.apiKey), await send(api.apiKey, letter), await send(twin.key, letter)];
+    const alone = await send(sender.key);
+    const lead = await send(sender.key, letter);
+    const ids = async (token: string, query = '') =>
+      (await asKey('GET', `${MESSAGES}${query}`, { token })).list.map(({ id }) => Number(id));
+    expect(await ids(sender.key)).toEqual([lead + 1, lead, alone]);
+    expect(await ids(sender.key, '?to=ada@example.com')).toEqual([lead, alone]);
+    expect(await ids(sender.key, `?after=${lead}`)).toEqual([alone]);
+    expect((await asKey('GET', MESSAGES)).headers.get('X-Total-Count')).toBe('3');
+    expect(await ids(twin.key)).toEqual([(others[2] ?? 0) + 1, others[2]]);
+    expect(await ids(api.apiKey)).toEqual(expect.arrayContaining([...others, alone, lead]));
+    for (const id of [alone, lead, lead + 1]) {
+      expect((await asKey('GET', `${MESSAGES}/${id}`)).body).toMatchObject({ id, subject: 'Hello' });
+    }
+    expect((await asKey('GET', `${MESSAGES}/${lead}/attachments/1`)).text).toBe('hello');
+    for (const id of others) {
+      for (const path of [`${MESSAGES}/${id}`, `${MESSAGES}/${id}/attachments/1`]) {
+        expect([path, (await asKey('GET', path)).status]).toEqual([path, 404]);
+      }
+    }
+  });
+
+  it('cannot attach, see or remove what others uploaded', async () => {
+    const twin = await insertSendKey(api.database.pool, api);
+    const mine = await upload(sender.key);
+    for (const id of [await upload(api.apiKey), await upload(twin.key), 999_999_999]) {
+      const refused = await asKey('POST', MESSAGES, {
+        body: { ...email, attachments: [{ attachment_id: id }] },
+      });
+      expect([refused.status, refused.body.validation_errors]).toEqual([
+        422,
+        { 'attachments.0.attachment_id': ['is not an attachment of this brand, or has expired'] },
+      ]);
+      for (const method of ['GET', 'DELETE']) {
+        expect((await asKey(method, `${ATTACHMENTS}/${id}`)).status).toBe(404);
+      }
+    }
+    await send(sender.key, { ...email, attachments: [{ attachment_id: mine }] });
+    await send(api.apiKey, { ...email, attachments: [{ attachment_id: mine }] });
+    expect((await asKey('GET', `${ATTACHMENTS}/${mine}`)).body).toMatchObject({ id: mine, size: 5 });
+    expect((await asKey('DELETE', `${ATTACHMENTS}/${mine}`)).status).toBe(200);
+  });
+
+  it('cannot see what the idempotency key of another API key did, nor whether its payload was the same', async () => {
+    const twin = await insertSendKey(api.database.pool, api);
+    const made = await asKey('POST', '/v1/my/templates', {
+      token: api.apiKey,
+      body: { channel: 'email', subject: 'Hi', body: '<p>Hi</p>' },
+    });
+    const bodies = [email, letter, { ...email, html: undefined, template_id: made.body.id }];
+    let n = 0;
+    for (const body of bodies) {
+      for (const first of [api.apiKey, twin.key]) {
+        n += 1;
+        const headers = { 'Idempotency-Key': `of another key ${n}` };
+        expect((await asKey('POST', MESSAGES, { token: first, headers, body })).status).toBe(201);
+        for (const tried of [body, { ...body, subject: 'Guessed' }]) {
+          const { status, body: answer } = await asKey('POST', MESSAGES, { headers, body: tried });
+          expect([status, answer.code, answer.message]).toEqual([409, 'idempotency_conflict', CONFLICT]);
+        }
+      }
+    }
+    const headers = { 'Idempotency-Key': 'of another upload' };
+    await asKey('POST', ATTACHMENTS, { token: api.apiKey, headers, rawBody: form('one') });
+    for (const content of ['one', 'two']) {
+      const { status, body } = await asKey('POST', ATTACHMENTS, { headers, rawBody: form(content) });
+      expect([status, body.message]).toEqual([
+        409,
+        'this idempotency key was used with a different payload, or with another API key',
+      ]);
+    }
+  });
+
+  it('replays what it sent itself, as do keys that may read it anyway', async () => {
+    for (const body of [email, letter]) {
+      const headers = { 'Idempotency-Key': `own ${JSON.stringify(body).length}` };
+      const first = await asKey('POST', MESSAGES, { headers, body });
+      for (const token of [sender.key, api.apiKey]) {
+        const again = await asKey('POST', MESSAGES, { token, headers, body });
+        expect([again.status, again.body.id, again.headers.get('Idempotent-Replayed')]).toEqual([
+          201,
+          first.body.id,
+          'true',
+        ]);
+      }
+      const other = await asKey('POST', MESSAGES, { headers, body: { ...body, subject: 'Other' } });
+      expect([other.status, other.body.message]).toEqual([
+        409,
+        'this idempotency key was used with a different payload',
+      ]);
+    }
+    const headers = { 'Idempotency-Key': 'own upload' };
+    const [one, two] = [
+      await asKey('POST', ATTACHMENTS, { headers, rawBody: form('own') }),
+      await asKey('POST', ATTACHMENTS, { headers, rawBody: form('own') }),
+    ];
+    expect([one.status, two.body.id]).toEqual([201, one.body.id]);
   });
 });

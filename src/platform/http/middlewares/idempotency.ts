@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
-import { isTestCaller } from '../../auth/tenant.ts';
+import { AppError } from '../../../errors.ts';
+import { isTestCaller, sendKeyOf } from '../../auth/tenant.ts';
 import {
   findOutcome,
   fingerprintOf,
@@ -73,6 +74,17 @@ async function once(
 }
 
 /**
+ * The refusal as the caller sees it. A send-only key does not learn whether another key had the same payload, which it
+ * could guess until it does.
+ */
+function seenBy(tenant: RouteInput['tenant'], error: unknown): unknown {
+  const isConflict = error instanceof AppError && error.code === 'idempotency_conflict';
+  if (!isConflict || tenant === null || sendKeyOf(tenant) === null) return error;
+  const message = 'this idempotency key was used with a different payload, or with another API key';
+  return new AppError('idempotency_conflict', message, { cause: error });
+}
+
+/**
  * Runs the handler in the transaction that also keeps the idempotency key, or replays the first response.
  */
 export function idempotency(pool: pg.Pool, route: OnceRoute): Middleware {
@@ -80,6 +92,10 @@ export function idempotency(pool: pg.Pool, route: OnceRoute): Middleware {
   return async function idempotency(ctx) {
     const { input } = ctx.state;
     if (!input) throw new Error('idempotency runs after validate');
-    reply(ctx, withEtag(route, await once(pool, endpoint, route, input)));
+    try {
+      reply(ctx, withEtag(route, await once(pool, endpoint, route, input)));
+    } catch (error) {
+      throw seenBy(input.tenant, error);
+    }
   };
 }
