@@ -139,7 +139,8 @@ create table accounts (
   email_provider_ids bigint[],
   -- as email_provider_ids, for SMS
   sms_provider_ids bigint[],
-  -- when the API last suppressed or unsubscribed a recipient, within five seconds; see await_intents
+  -- when the API last suppressed or unsubscribed a recipient, within five seconds, or a minute after it last recalled a
+  -- claim; see await_intents
   recipients_changed_at timestamptz,
   -- operator or brakes (the bounce or complaint rate was too high); only the pause of an operator makes tracked links
   -- dead. Null: not paused
@@ -3227,6 +3228,8 @@ create table processes (
   started_at timestamptz not null default now(),
   -- the last heartbeat
   seen_at timestamptz not null default now(),
+  -- whether its intents leave out messages whose claims were recalled; those of earlier versions do not
+  checks_claims boolean not null default false,
   constraint processes_pkey primary key (id)
 );
 

@@ -119,6 +119,7 @@ import * as scheduled from './0151_scheduled.ts';
 import * as batches from './0152_batches.ts';
 import * as sendKeys from './0153_send_keys.ts';
 import * as submission from './0154_submission.ts';
+import * as checkedClaims from './0155_checked_claims.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -243,4 +244,5 @@ export const migrations = [
   batches,
   sendKeys,
   submission,
+  checkedClaims,
 ];

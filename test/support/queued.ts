@@ -29,8 +29,8 @@ export async function insertAccount(database: Database, allowancePerDay?: number
  */
 export async function insertSender(database: Database, id: number): Promise<void> {
   await database.pool.query(
-    `insert into processes (id, role, host, pid, seen_at) overriding system value
-     values ($1, 'sender', 'x', 1, now() - interval '1 minute')`,
+    `insert into processes (id, role, host, pid, seen_at, checks_claims) overriding system value
+     values ($1, 'sender', 'x', 1, now() - interval '1 minute', true)`,
     [id],
   );
 }

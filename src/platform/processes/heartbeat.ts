@@ -80,7 +80,7 @@ async function register(client: pg.Client, settings: HeartbeatSettings): Promise
   const { role, host, pid } = settings;
   await client.query('begin');
   const { rows } = await client.query<{ id: number }>(
-    'insert into processes (role, host, pid) values ($1, $2, $3) returning id::int',
+    'insert into processes (role, host, pid, checks_claims) values ($1, $2, $3, true) returning id::int',
     [role, host, pid],
   );
   const id = rows[0]?.id ?? 0;

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { defineSql } from '../../../platform/db/sql/define.ts';
+import { defineFunction, defineSql } from '../../../platform/db/sql/define.ts';
 import { markForRecountSql } from '../blocks/campaign-blocks.ts';
 import { leaveQueueSql } from '../effects/leave-queue.ts';
 import { countFlowMessagesSql } from '../effects/flow-counts.ts';
@@ -95,4 +95,59 @@ export async function skipRecipients(
     values: [ids, Math.min(...ids), Math.max(...ids), failure.code, failure.message],
   });
   return rows.map(({ id }) => id);
+}
+
+/** What {@link cancelTransactional} did with a message, or why it changed nothing. */
+export type CancelOutcome =
+  | 'canceled'
+  /** It had ended without being sent, which is no obstacle. */
+  | 'ended'
+  | 'sending'
+  /** An attempt has no known outcome. */
+  | 'unknown'
+  | 'left'
+  /** A campaign or flow wrote it. */
+  | 'other_class'
+  /** A sender has claimed it: see {@link markForRecall}. */
+  | 'claimed'
+  /** A sender of an earlier version has claimed it, whose claims cannot be recalled. */
+  | 'unchecked';
+
+export const cancelTransactionalFunction = defineFunction(import.meta.url, './cancel_transactional.sql', {
+  table: limits,
+  regions: { leave_queue: (table) => leaveQueueSql('canceled_ids', 'canceled_ids', table) },
+});
+
+/**
+ * Marks the account for a minute, so that intents look at their claims once more under their locks. Commit this before
+ * the transaction that recalls claims.
+ */
+export async function markForRecall(db: Queryable, accountId: number): Promise<void> {
+  await db.query(
+    `update accounts set recipients_changed_at = clock_timestamp() + interval '1 minute'
+     where id = $1 and coalesce(recipients_changed_at, '-infinity') < clock_timestamp() + interval '45 seconds'`,
+    [accountId],
+  );
+}
+
+/**
+ * Cancels transactional messages that wait, all or none, and returns their reservations. Once the transaction is
+ * committed, they never leave; until then, no other transaction claims or records them.
+ * @param trx inside a transaction, which should commit at once: with `recall`, intents of the account wait for it
+ * @param ids of one account and one range of ids
+ * @param reason shown as `failure.message`
+ * @param recall whether to take messages from senders that have claimed them, after {@link markForRecall}
+ * @returns the outcome of each message that exists. Something was changed only if all are `canceled` or `ended`.
+ */
+export async function cancelTransactional(
+  trx: Queryable,
+  accountId: number,
+  ids: readonly number[],
+  { reason, recall }: { reason: string; recall: boolean },
+): Promise<Map<number, CancelOutcome>> {
+  const { rows } = await trx.query<{ id: number; outcome: CancelOutcome }>(
+    `select * from ${cancelTransactionalFunction.name}($1, $2, $3, $4)`,
+    [accountId, ids, reason, recall],
+  );
+  return new Map(rows.map(({ id, outcome }) => [id, outcome]));
 }

@@ -37,8 +37,8 @@ with locked as materialized (
 -- <leave_queue>
 , removed as (
   delete from send_queue where message_id = any(array(select id from locked))
-  returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units, case channel
-    when 'email_whole' then 'email' else channel end as channel
+  returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units,
+    split_part(channel, '_', 1) as channel
 ), unknown_kept as (
   insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
   select message_id, account_id, channel, price_month, coalesce(price_millicents, 0), price_units

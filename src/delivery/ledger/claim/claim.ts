@@ -7,6 +7,7 @@ import { settingIn } from '../../terms/sql-parts.ts';
 import { messageClasses } from '../../terms/message.ts';
 import { decisionRegions } from '../limits/claim-decision.ts';
 import { DEFAULT_PROVIDER, type NamedBacklog } from '../../terms/backlog.ts';
+import { isLetterQueueSql } from '../../terms/channels/queue-channel.ts';
 import type { Claim, ClaimId } from '../ownership/claims.ts';
 
 /** Which messages to claim, and for which process. */
@@ -56,7 +57,7 @@ const claimRegions: Regions<Limits> = Object.fromEntries(
 
 export const claimFunction = defineFunction<Limits>(import.meta.url, './claim_backlog.sql', {
   table: limits,
-  regions: claimRegions,
+  regions: { ...claimRegions, has_letters: () => isLetterQueueSql('of_channel') },
 });
 
 /**

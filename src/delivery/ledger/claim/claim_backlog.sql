@@ -532,7 +532,11 @@ begin
         where h.recheck_at > excluded.recheck_at;
     end if;
   end if;
-  if of_channel = 'email_whole' then
+  if
+    -- <has_letters>
+    of_channel like 'email\_%'
+    -- </has_letters>
+  then
     files := array(
       select q.file_bytes from unnest(claimed_ids) with ordinality as c (id, n) cross join lateral (
         select s.file_bytes from send_queue s where s.message_id = c.id) q order by c.n);

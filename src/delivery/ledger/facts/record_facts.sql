@@ -313,8 +313,8 @@ begin
     -- <leave_queue>
     , removed as (
       delete from send_queue where message_id = any(leaving)
-      returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units, case channel
-        when 'email_whole' then 'email' else channel end as channel
+      returning message_id, account_id, reserved_bucket, price_month, price_millicents, price_units,
+        split_part(channel, '_', 1) as channel
     ), cleared as materialized (
       select account_id, channel, null::timestamptz, month, millicents, units from take_unknown_charges(unsent)
     ), unknown_kept as (

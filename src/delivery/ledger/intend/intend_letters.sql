@@ -96,6 +96,9 @@ with alive as (
     select * from messages m where m.id = q.message_id and m.id between $6 and $7 offset 0) m
   join locked a on a.id = m.account_id
   left join letter c on c.message_id = m.letter_id
+  -- A claim may have been recalled since the statement began: see cancel_transactional.
+  where coalesce(a.recipients_changed_at > now() - interval '10 seconds', false) is false
+    or holds_claim(q.message_id, q.owner, q.claim_epoch)
 ), fenced as (
   select checked.*, case when verdict = 'send' and unfit then 'provider_cannot_take' else verdict end as fate from checked
 ), intent as (

@@ -60,6 +60,9 @@ with alive as (
   left join lateral (
     select * from message_contents c
     where c.message_id = q.message_id and c.message_id between $6 and $7 offset 0) c on true
+  -- A claim may have been recalled since the statement began: see cancel_transactional.
+  where coalesce(a.recipients_changed_at > now() - interval '10 seconds', false) is false
+    or holds_claim(q.message_id, q.owner, q.claim_epoch)
 ), intent as (
   insert into handovers (owner, seq, provider, message_ids, attempts, report_seconds)
   select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id), $9

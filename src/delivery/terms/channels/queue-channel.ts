@@ -27,6 +27,12 @@ export function channelOfQueue(queue: string): Channel | null {
 export const queuesOf = (channel: Channel): QueueChannel[] =>
   queueChannels.filter((queue) => channelOfQueue(queue) === channel);
 
-/** SQL: the channel of the messages in a queue. @param queue SQL: a column of `send_queue` */
-export const channelOfQueueSql = (queue: string): string =>
-  `case ${queue} when '${LETTER_QUEUE}' then 'email' else ${queue} end`;
+/**
+ * SQL: the channel of the messages in a queue. It knows the queues of later versions, too: those of one channel begin with
+ * its name.
+ * @param queue SQL: a column of `send_queue`
+ */
+export const channelOfQueueSql = (queue: string): string => `split_part(${queue}, '_', 1)`;
+
+/** SQL: whether a queue has letters, also those of later versions. @param queue SQL: a column of `send_queue`, or a variable */
+export const isLetterQueueSql = (queue: string): string => `${queue} like 'email\\_%'`;

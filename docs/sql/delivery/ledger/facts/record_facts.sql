@@ -1,4 +1,4 @@
--- Prepared as record_facts_055cfb9c
+-- Prepared as record_facts_2b04802a
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Writes what reports of providers change in messages that `lock_reported_messages` has locked, and all that follows.
@@ -15,7 +15,7 @@
 -- $9 json: the events to publish
 
 with recorded as materialized (
-  select record_facts_ab30f284($1, $2, $3, $4, $5, $6, $7, $8) as yes
+  select record_facts_a1b45ec3($1, $2, $3, $4, $5, $6, $7, $8) as yes
 ), new_events as materialized (
   select gen_random_uuid() as id, e.* from recorded cross
   join json_to_recordset($9) as e (n int, account_id bigint, brand_id bigint, type text, occurred_at timestamptz,
