@@ -1,5 +1,5 @@
 /** Sentences about changes by others to what the user edits. */
-import { clockText } from './clock-text.ts';
+import { clockText } from '../../ui/clock-text.ts';
 import type { Conflict, DraftForm, Merge } from './draft.ts';
 import { namesOf } from './field-names.ts';
 import type { StoredDraft } from './versions.ts';

@@ -1,8 +1,8 @@
 import { useState, type ReactNode } from 'react';
 import { messageOf } from '../../api/errors.ts';
 import { Button } from '../../ui/button.tsx';
+import { clockText } from '../../ui/clock-text.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { clockText } from './clock-text.ts';
 import { ConflictNotice } from './conflict-notice.tsx';
 import type { Draft } from './draft.ts';
 import type { TextOf } from './merging.ts';

@@ -5,11 +5,11 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { isPast, localText, PAST_TEXT, timeOf } from '../../ui/local-time.ts';
 import { Notice } from '../../ui/notice.tsx';
 import type { Campaign } from './campaign-frame.tsx';
 import { useCheck } from './editor/check.ts';
 import { editedCampaignOf } from './editor/content.ts';
-import { isPast, localText, PAST_TEXT, timeOf } from './editor/local-time.ts';
 import { SendSummary } from './editor/send-summary.tsx';
 
 /** A change since the campaign was loaded stops the send, whether by someone else or by the same send before. */

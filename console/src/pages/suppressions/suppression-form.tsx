@@ -4,6 +4,7 @@ import { ActionForm } from '../../ui/action-form.tsx';
 import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
 import { useKept } from '../../ui/kept-form.tsx';
+import { timeOf } from '../../ui/local-time.ts';
 
 interface NewSuppression {
   email?: string;
@@ -11,9 +12,6 @@ interface NewSuppression {
   diagnostic: string | null;
   expires_at: string | null;
 }
-
-/** @param local what an input of type `datetime-local` has, in the zone of the viewer */
-const timeOf = (local: string) => (local === '' ? null : new Date(local).toISOString());
 
 /** Stops all messages to one address. */
 export function SuppressionForm({ onClose }: { onClose: () => void }) {

@@ -5,15 +5,10 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { countText } from '../../ui/details.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { formText } from '../../ui/form.ts';
+import { localText } from '../../ui/local-time.ts';
 import { eventOf, typesOf, type EventType, type Webhook } from './webhook-events.ts';
 
 const DAY_MS = 86_400_000;
-
-/** Returns a time as an input of type `datetime-local` wants it: in the zone of the viewer, to the minute. */
-function localTime(at: Date): string {
-  const shifted = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, 16);
-}
 
 interface Which {
   since: string;
@@ -57,7 +52,7 @@ export function RetryAll({ webhook, onClose }: { webhook: Webhook; onClose: () =
             name="since"
             type="datetime-local"
             required
-            defaultValue={localTime(new Date(Date.now() - DAY_MS))}
+            defaultValue={localText(new Date(Date.now() - DAY_MS).toISOString())}
           />
         </Field>
         <Field label="Event" error={action.errorOf('type')}>

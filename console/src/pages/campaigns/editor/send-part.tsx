@@ -7,11 +7,11 @@ import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Card, Time } from '../../../ui/details.tsx';
 import { BrandLink } from '../../../ui/links.tsx';
+import { isPast } from '../../../ui/local-time.ts';
 import { Notice } from '../../../ui/notice.tsx';
 import type { Campaign } from '../campaign-frame.tsx';
 import type { Checked, FieldErrors } from './check.ts';
 import type { EditedCampaign } from './content.ts';
-import { isPast } from './local-time.ts';
 import { goTo, PARTS, partOf } from './part.ts';
 import { SendSummary } from './send-summary.tsx';
 

@@ -1,10 +1,10 @@
 import { Checkbox, Field, TextInput } from '../../../ui/field.tsx';
+import { localText, timeOf } from '../../../ui/local-time.ts';
 import type { Campaign } from '../campaign-frame.tsx';
 import { AbTest } from './ab-test.tsx';
 import type { FieldErrors } from './check.ts';
 import type { EditedCampaign, Options } from './content.ts';
 import { EditorPart } from './editor-part.tsx';
-import { localText, timeOf } from './local-time.ts';
 
 const UTM = [
   ['source', 'Source'],

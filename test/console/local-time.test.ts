@@ -1,8 +1,8 @@
-// Times at the editor of a campaign survive being typed, and one that has passed is known as such.
+// Times that are typed survive, and one that has passed is known as such.
 import { describe, expect, it } from '@jest/globals';
-import { isPast, localText, timeOf } from '../../console/src/pages/campaigns/editor/local-time.ts';
+import { isPast, localText, timeOf } from '../../console/src/ui/local-time.ts';
 
-describe('a time of a campaign', () => {
+describe('a time of an input', () => {
   it.each(['0002-01-01T10:00', '0202-12-31T23:59', '2027-06-05T04:03', '12027-06-05T04:03'])(
     'is shown as it was typed: %s',
     (text) => expect(localText(timeOf(text))).toBe(text),
