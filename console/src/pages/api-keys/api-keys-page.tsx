@@ -14,6 +14,7 @@ import { brandOptions } from './brand-options.ts';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
 import { KeyActions } from './key-actions.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
+import { SmtpCard } from './smtp-card.tsx';
 
 /** The keys by which programs use the API. */
 export function ApiKeysPage() {
@@ -57,6 +58,7 @@ export function ApiKeysPage() {
           </>
         )}
       </QueryView>
+      <SmtpCard />
       {creating && (
         <CreateKeyDialog
           onClose={() => setCreating(false)}
