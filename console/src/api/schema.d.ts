@@ -5239,6 +5239,8 @@ export interface components {
             variables?: {
                 [key: string]: unknown;
             };
+            /** Format: date-time */
+            scheduled_at?: string;
         };
         SmsSize: {
             /** @enum {string} */

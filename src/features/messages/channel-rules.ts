@@ -35,11 +35,11 @@ export const emailOnlyFields = [
 
 const variablesNeedTemplate = { dependentRequired: { variables: ['template_id'] } };
 
-type Shape = Record<'body' | 'template_id' | 'variables', z.ZodType> & z.ZodRawShape;
+type Shape = Record<'body' | 'template_id' | 'variables' | 'scheduled_at', z.ZodType> & z.ZodRawShape;
 
 /** Schema of an email or an SMS in the OpenAPI description. @param shape the fields that the request parser knows */
 export function describeMessage(shape: Shape): z.ZodType {
-  const { body, template_id, variables } = shape;
+  const { body, template_id, variables, scheduled_at } = shape;
   const email = z.strictObject({ ...shape, channel: z.literal('email') }).meta({
     id: 'EmailMessage',
     description: 'Needs a `subject` and a content, `html` or `body`, unless a template has them.',
@@ -60,6 +60,7 @@ export function describeMessage(shape: Shape): z.ZodType {
       body: body.meta({ ...NOT_BLANK, maxLength: MAX_SMS_LENGTH, description: 'The text.' }),
       template_id,
       variables,
+      scheduled_at,
     })
     .meta({
       id: 'SmsMessage',
