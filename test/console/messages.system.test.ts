@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
+import { localText } from '../../console/src/ui/local-time.ts';
 import { pauseAccount } from '../../src/features/brakes/service.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
@@ -203,6 +204,31 @@ describe('a letter with a file', () => {
     await page.getByText('The message is accepted for sending again.').waitFor();
     await page.getByRole('button', { name: 'Download ticket.pdf' }).waitFor();
     await expect(page.getByRole('list', { name: 'Recipients' }).count()).resolves.toBe(0);
+  });
+});
+
+describe('a message with a time', () => {
+  const DAY_MS = 86_400_000;
+  const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
+
+  it('waits, and says until when', async () => {
+    const page = await open('/messages');
+    await page.getByRole('button', { name: 'Send a message', exact: true }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('To').fill('patient@example.com');
+    await dialog.getByLabel('Subject').fill('Your appointment');
+    await dialog.getByLabel('Send at').fill(localText(inDays(-1)));
+    await dialog.getByRole('button', { name: 'Schedule' }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'is in the past' }).waitFor();
+    await dialog.getByLabel('Send at').fill(localText(inDays(2)));
+    await checkAccessibility(page);
+    await dialog.getByRole('button', { name: 'Schedule' }).click();
+    await heading(page, 'Your appointment');
+    await page.getByText('It leaves by itself then.').waitFor();
+    await checkAccessibility(page);
+
+    await stage().open(page, '/messages');
+    await page.getByRole('cell', { name: 'Leaves in 2 days' }).waitFor();
   });
 });
 

@@ -3,6 +3,7 @@ import { useBrand } from '../../shell/brand.ts';
 import type { FileOfMessage } from '../../ui/attached-files.ts';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
 import { isObject, parseJson } from '../../ui/json-text.ts';
+import { localText, timeOf } from '../../ui/local-time.ts';
 import { RecipientFields, recipientsIn, type TypedRecipients } from './recipient-fields.tsx';
 
 export type Body = Schemas['EmailMessage'] | Schemas['SmsMessage'];
@@ -12,6 +13,8 @@ export interface Draft extends TypedRecipients {
   channel: Body['channel'];
   subject: string;
   text: string;
+  /** ISO 8601; empty for at once. */
+  sendAt: string;
 }
 
 const CHANNELS = [
@@ -21,13 +24,15 @@ const CHANNELS = [
 
 /** Returns the request that sends the message. */
 export function bodyOf(draft: Draft, attachments: FileOfMessage[]): Body {
-  const { channel, to, subject, text } = draft;
-  if (channel === 'sms') return { channel, to, body: text };
+  const { channel, to, subject, text, sendAt } = draft;
+  const time = sendAt === '' ? {} : { scheduled_at: sendAt };
+  if (channel === 'sms') return { channel, to, body: text, ...time };
   return {
     channel,
     ...recipientsIn(draft),
     subject,
     body: text,
+    ...time,
     ...(attachments.length > 0 && { attachments }),
   };
 }
@@ -37,8 +42,8 @@ export function leftDraft(text: string | undefined, given: Draft): Draft {
   const parsed = parseJson(text ?? '');
   if (!('value' in parsed) || !isObject(parsed.value)) return given;
   const left = { ...given, ...parsed.value };
-  const { channel, to, cc, bcc, subject } = left;
-  const isText = [to, cc, bcc, subject, left.text].every((each) => typeof each === 'string');
+  const { channel, to, cc, bcc, subject, sendAt } = left;
+  const isText = [to, cc, bcc, subject, left.text, sendAt].every((each) => typeof each === 'string');
   return isText && CHANNELS.some(({ value }) => value === channel) ? left : given;
 }
 
@@ -88,3 +93,26 @@ export function MessageFields({
     </>
   );
 }
+
+/** When the message leaves. */
+export const SendAtField = ({
+  draft: { sendAt },
+  error,
+  onChange,
+}: {
+  draft: Draft;
+  error: string | readonly string[] | undefined;
+  onChange: (changes: Partial<Draft>) => void;
+}) => (
+  <Field
+    label="Send at"
+    hint="In your own time zone, at most 30 days ahead. If it is empty, the message leaves at once."
+    error={error}
+  >
+    <TextInput
+      type="datetime-local"
+      value={localText(sendAt || null)}
+      onChange={({ target }) => onChange({ sendAt: timeOf(target.value) ?? '' })}
+    />
+  </Field>
+);

@@ -18,6 +18,7 @@ type Message = Schemas['MessageDetail'];
 
 /** A message that leaves within seconds is loaded often; one that waits, or may still be reported on, less often. */
 const PAUSE_MS: Partial<Record<Message['status'], number>> = {
+  scheduled: 5 * POLL_MS,
   queued: POLL_MS,
   sending: POLL_MS,
   sent: 5 * POLL_MS,
@@ -107,6 +108,9 @@ function factsOf(message: Message) {
       template === null ? null : <BrandLink to={`/templates/${template}`}>Template {template}</BrandLink>,
     ],
     ['Accepted', <Time key="accepted" at={message.created_at} full />],
+    ...(message.scheduled_at === null
+      ? []
+      : [['Scheduled for', <Time key="scheduled" at={message.scheduled_at} full />] as const]),
     ['Sent', <Time key="sent" at={message.sent_at} full />],
     ['Delivered', <Time key="delivered" at={message.delivered_at} full />],
     ['Provider', message.provider],

@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import { clockText } from '../../ui/clock-text.ts';
 import { StatusBadge, Time } from '../../ui/details.tsx';
 import { holdTitle } from './reasons.ts';
 
@@ -52,7 +53,7 @@ function EventData({ data }: { data: Event['data'] }) {
 
 /** Everything that happened to the message, oldest first. */
 export function MessageTimeline({ message }: { message: Message }) {
-  const { events, status, hold } = message;
+  const { events, status } = message;
   const isHoldListed = events.at(-1)?.type === 'held';
   const attempts = new Set(events.map(({ attempt }) => attempt)).size;
   return (
@@ -69,10 +70,10 @@ export function MessageTimeline({ message }: { message: Message }) {
           {!HOLDS.has(event.type) && <EventData data={event.data} />}
         </li>
       ))}
-      {(status === 'queued' || status === 'sending' || (status === 'held' && !isHoldListed)) && (
+      {isNext(status) && !(status === 'held' && isHoldListed) && (
         <li>
           <StatusBadge status={status} />
-          <p>{waitingText(status, hold)}</p>
+          <p>{waitingText(message, status)}</p>
         </li>
       )}
     </ol>
@@ -92,8 +93,21 @@ function meaningOf({ provider }: Message, { type, data }: Event): string {
     : MEANINGS[type];
 }
 
-function waitingText(status: 'queued' | 'sending' | 'held', hold: Message['hold']): string {
-  if (status === 'sending') return 'The message is being handed to the provider.';
-  if (status === 'queued') return 'The message waits for its turn.';
-  return `The message is held${hold ? `: ${hold.reason.replaceAll('_', ' ')}` : ''}.`;
+const NEXT = ['scheduled', 'queued', 'held', 'sending'] as const;
+type Next = (typeof NEXT)[number];
+
+/** Whether the message is still to be handed over. */
+const isNext = (status: Message['status']): status is Next => NEXT.some((next) => next === status);
+
+function waitingText({ hold, scheduled_at: scheduledAt }: Message, status: Next): string {
+  switch (status) {
+    case 'scheduled':
+      return `The message leaves at ${scheduledAt === null ? 'its time' : clockText(scheduledAt)}.`;
+    case 'queued':
+      return 'The message waits for its turn.';
+    case 'held':
+      return `The message is held${hold ? `: ${hold.reason.replaceAll('_', ' ')}` : ''}.`;
+    case 'sending':
+      return 'The message is being handed to the provider.';
+  }
 }

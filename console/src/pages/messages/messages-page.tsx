@@ -39,12 +39,21 @@ const COLUMNS: readonly TableColumn<Message>[] = [
       </>
     ),
   },
-  { key: 'why', header: 'Why', cell: (message) => reasonOf(message)?.title ?? '' },
+  { key: 'why', header: 'Why', cell: (message) => <Why message={message} /> },
   { key: 'to', header: 'To', cell: (message) => <MessageLink message={message} /> },
   { key: 'subject', header: 'Subject', cell: ({ subject, channel }) => subject ?? channel.toUpperCase() },
   { key: 'created', header: 'Accepted', cell: ({ created_at }) => <Time at={created_at} /> },
   { key: 'origin', header: 'Sent by', wideOnly: true, cell: (message) => <OriginLink message={message} /> },
 ];
+
+const Why = ({ message }: { message: Message }) =>
+  message.status === 'scheduled' ? (
+    <>
+      Leaves <Time at={message.scheduled_at} />
+    </>
+  ) : (
+    reasonOf(message)?.title
+  );
 
 const MessageLink = ({ message }: { message: Message }) => (
   <BrandLink to={`/messages/${message.id}`}>{message.to ?? `Message ${message.id}`}</BrandLink>

@@ -3,6 +3,7 @@ import type { Schemas } from '../../api/client.ts';
 import { deliveryStatusQuery, stoppedText } from '../../api/delivery-status.ts';
 import { useBrand } from '../../shell/brand.ts';
 import { pageOfSuppression } from '../../shell/resource-pages.ts';
+import { clockText } from '../../ui/clock-text.ts';
 import { Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -53,9 +54,9 @@ export function ReasonNotice({ message }: { message: Schemas['Message'] }) {
 /** The provider of messages that are not sent: those of test keys and of test runs of flows. */
 const NO_PROVIDER = 'test';
 
-/** For a message that no limit holds: that no message leaves at all, or that it is a test. */
+/** For a message that no limit holds: when it leaves, that no message leaves at all, or that it is a test. */
 export function StateNotice({
-  message: { status, test, provider, channel },
+  message: { status, test, provider, channel, scheduled_at: scheduledAt },
 }: {
   message: Schemas['Message'];
 }) {
@@ -63,6 +64,11 @@ export function StateNotice({
   const stopped = status === 'queued' && data ? stoppedText[data.senders] : null;
   return (
     <>
+      {status === 'scheduled' && scheduledAt !== null && (
+        <Notice tone="busy" title={`Scheduled for ${clockText(scheduledAt)}`}>
+          <p>It leaves by itself then.</p>
+        </Notice>
+      )}
       {test && (
         <Notice title="A test message">
           {provider === NO_PROVIDER ? (

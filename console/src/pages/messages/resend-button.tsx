@@ -1,4 +1,5 @@
 import { api, call, type Schemas } from '../../api/client.ts';
+import { isWaiting } from '../../api/message-statuses.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { useOpen } from '../../ui/links.tsx';
@@ -25,12 +26,12 @@ export function ResendButton({ message }: { message: Message }) {
     onDone: (sent) => open(`/messages/${sent.id}`),
   });
   if (!canResend(message)) return null;
-  const isWaiting = message.status === 'queued' || message.status === 'held';
+  const waits = isWaiting(message.status);
   return (
     <ConfirmButton
       label="Resend"
       title="Send this message again?"
-      kind={isWaiting ? 'secondary' : 'primary'}
+      kind={waits ? 'secondary' : 'primary'}
       busy={resend.busy}
       onConfirm={() => resend.run()}
     >
@@ -39,7 +40,7 @@ export function ResendButton({ message }: { message: Message }) {
         message.
       </p>
       {recipients.length > 1 && <p>The other recipients get nothing.</p>}
-      {isWaiting && <p>This message still waits and leaves by itself: {to} would get both.</p>}
+      {waits && <p>This message still waits and leaves by itself: {to} would get both.</p>}
     </ConfirmButton>
   );
 }

@@ -10,8 +10,9 @@ import { CodeBlock, curlOf } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { type Kept, KeptForm, useKept } from '../../ui/kept-form.tsx';
 import { useOpen } from '../../ui/links.tsx';
+import { isPast, PAST_TEXT } from '../../ui/local-time.ts';
 import { Notice } from '../../ui/notice.tsx';
-import { type Body, bodyOf, type Draft, leftDraft, MessageFields } from './message-fields.tsx';
+import { type Body, bodyOf, type Draft, leftDraft, MessageFields, SendAtField } from './message-fields.tsx';
 import { SendWarnings } from './send-warnings.tsx';
 
 type Accepted = Schemas['AcceptedMessage'];
@@ -27,6 +28,7 @@ const FIELDS = [
   'body',
   'attachments',
   'attachments.*',
+  'scheduled_at',
 ];
 
 /** A form that sends one message, filled with a message to the user. Opens the message afterwards. */
@@ -71,8 +73,10 @@ function Form({
     bcc: '',
     subject: 'Hello from Carillon',
     text: 'This is a first message.',
+    sendAt: '',
   };
   const [draft, setDraft] = useState(() => leftDraft(kept.first('draft'), given));
+  const [isLate, setLate] = useState(false);
   const attached = useAttachedFiles(kept);
   const send = useAction({
     work: (wanted: Body, key) =>
@@ -82,7 +86,8 @@ function Form({
           params: { header: { 'Idempotency-Key': key } },
         }),
       ),
-    done: 'The message is accepted for sending.',
+    done: ({ status }) =>
+      status === 'scheduled' ? 'The message is scheduled.' : 'The message is accepted for sending.',
     fields: FIELDS,
     kept,
     onDone(message) {
@@ -93,6 +98,9 @@ function Form({
   const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
+    const isPastTime = isPast(draft.sendAt || null);
+    setLate(isPastTime);
+    if (isPastTime) return;
     const attachments = draft.channel === 'sms' ? [] : attached.take();
     if (attachments) send.run(bodyOf(draft, attachments));
   };
@@ -109,9 +117,10 @@ function Form({
         {send.fault !== null && <Notice tone="bad">{send.fault}</Notice>}
         <MessageFields draft={draft} errors={send.errors} onChange={change} />
         {draft.channel === 'email' && <AttachField attached={attached} errors={send.errors} />}
+        <SendAtField draft={draft} error={isLate ? PAST_TEXT : send.errors.scheduled_at} onChange={change} />
         <div className="actions">
           <Button type="submit" kind="primary" busy={send.busy}>
-            Send
+            {draft.sendAt === '' ? 'Send' : 'Schedule'}
           </Button>
           <CloseButton kept={kept} onClick={onClose} />
         </div>
