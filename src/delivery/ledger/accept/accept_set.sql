@@ -28,6 +28,8 @@
 -- atomic: whether to write all messages or none. A set with a letter must be atomic
 -- letters: what the copies of each letter share, as write-set.ts makes it, and where they stand among the messages; null:
 --   there are none. All letters are of one account
+-- files: the files of all letters, each with the place of its letter's first copy; null: there are none
+-- addresses: their addresses without a copy, in the same way; null: there are none
 -- locks: attachment_files in the order of their hashes, so that no stored file of a letter is removed before the commit;
 --   then what choose_provider locks; then what write_messages locks
 -- sees: the files that exist once they are locked, and the providers as they are then. The limits of providers may change
@@ -38,7 +40,7 @@ create function accept_set(
   fingerprints text[] default null, scheduled timestamptz[] default null, domains bigint[] default null,
   statuses text[] default null, tests boolean[] default null, ended json default null, reserving boolean default false,
   limited boolean default false, settings jsonb default null, links jsonb default null, aliases json default null,
-  atomic boolean default false, letters json default null)
+  atomic boolean default false, letters json default null, files json default null, addresses json default null)
 returns table (
   id bigint, outcome text, from_address text, reply_to text, tracking jsonb, created_at timestamptz, provider_id bigint)
 language plpgsql as $$
@@ -57,9 +59,7 @@ declare
 begin
   if letters is not null then
     hashes := array(
-      select distinct decode(f.sha256, 'hex')
-      from json_to_recordset(letters) as l (files json)
-      cross join lateral json_to_recordset(l.files) as f (sha256 text, stored boolean) where f.stored);
+      select distinct decode(f.sha256, 'hex') from json_to_recordset(files) as f (sha256 text, stored boolean) where f.stored);
     if cardinality(hashes) > 0 then
       found_hashes := array(
         select f.sha256 from attachment_files f
@@ -135,16 +135,19 @@ begin
   from json_to_recordset(letters) as l (
     first int, count int, brand_id bigint, html text, text text, headers jsonb, reply_to text[], wire_bytes int,
     opaque jsonb, places smallint[]);
-  insert into letter_addresses (letter_id, n, brand_id, kind, address, address_key)
-  select ids[l.first], coalesce(a.place, a.n), l.brand_id, a.kind, a.address, a.address_key
-  from json_to_recordset(letters) as l (first int, brand_id bigint, addresses json)
-  cross join lateral rows from (json_to_recordset(l.addresses) as (
-    kind text, address text, address_key text, place smallint)) with ordinality as a (kind, address, address_key, place, n);
-  insert into message_attachments (
-    message_id, n, account_id, filename, content_type, content_id, disposition, size, sha256, stored)
-  select ids[l.first], f.n, accounts[1], f.filename, f.content_type, f.content_id, f.disposition, f.size,
-    decode(f.sha256, 'hex'), f.stored
-  from json_to_recordset(letters) as l (first int, files json)
-  cross join lateral json_to_recordset(l.files) as f (
-    n smallint, filename text, content_type text, content_id text, disposition text, size int, sha256 text, stored boolean);
+  if addresses is not null then
+    insert into letter_addresses (letter_id, n, brand_id, kind, address, address_key)
+    select ids[a.first], a.n, a.brand_id, a.kind, a.address, a.address_key
+    from json_to_recordset(addresses) as a (
+      first int, n smallint, brand_id bigint, kind text, address text, address_key text);
+  end if;
+  if files is not null then
+    insert into message_attachments (
+      message_id, n, account_id, filename, content_type, content_id, disposition, size, sha256, stored)
+    select ids[f.first], f.n, accounts[1], f.filename, f.content_type, f.content_id, f.disposition, f.size,
+      decode(f.sha256, 'hex'), f.stored
+    from json_to_recordset(files) as f (
+      first int, n smallint, filename text, content_type text, content_id text, disposition text, size int, sha256 text,
+      stored boolean);
+  end if;
 end $$;

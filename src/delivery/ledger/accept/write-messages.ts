@@ -170,7 +170,7 @@ export function argumentsOf(messages: readonly AcceptedMessage[], options: Write
     fingerprints: each(keyed, ({ key }) => key?.fingerprint.toString('base64') ?? null),
     domains: each(limited, ({ domain_id }) => domain_id ?? null),
     scheduled: each(
-      keyed && messages.some(({ scheduled_at: time }) => time),
+      messages.some(({ scheduled_at: time }) => time),
       ({ scheduled_at: time }) => time ?? null,
     ),
     // No limit counts a message that never leaves, even if it has its outcome later.

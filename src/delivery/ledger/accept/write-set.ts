@@ -92,11 +92,7 @@ export class FileGoneError extends Error {
 }
 
 /** The error that the SQLSTATE of a failed call stands for. */
-function setErrorOf(
-  error: unknown,
-  messages: readonly SetMessage[],
-  letters: readonly SetLetter[] = [],
-): unknown {
+function setErrorOf(error: unknown, messages: readonly SetMessage[], letters: readonly SetLetter[]): unknown {
   const { code, detail = '' } = error as { code?: string; detail?: string };
   switch (code) {
     case 'CL021': {
@@ -124,17 +120,12 @@ function setErrorOf(
 }
 
 /** How the body of an opaque letter is listed among its files. */
-const OPAQUE_FILE = {
-  ...{ n: 0, filename: 'body', content_type: 'application/octet-stream' },
-  ...{ content_id: null, disposition: 'attachment' },
-};
-
 const opaqueFile = ({ size, sha256, stored }: OpaqueBody) => ({
-  ...OPAQUE_FILE,
-  ...{ size, sha256: sha256.toString('hex'), stored },
+  ...{ n: 0, filename: 'body', content_type: 'application/octet-stream' },
+  ...{ content_id: null, disposition: 'attachment', size, sha256: sha256.toString('hex'), stored },
 });
 
-const fileJson = (file: NewAttachment, index: number) => ({
+const fileRow = (file: NewAttachment, index: number) => ({
   n: index + 1,
   filename: file.filename,
   content_type: file.contentType,
@@ -149,12 +140,11 @@ const fileJson = (file: NewAttachment, index: number) => ({
 const showsOthers = ({ letter, count }: SetLetter, lead: SetMessage): boolean =>
   count > 1 || letter.addresses.length > 0 || lead.kind === 'bcc';
 
-/** What the copies of a letter share, as the function reads it. */
-function letterJson(of: SetLetter<AddressedLetter>, messages: readonly SetMessage[]): object {
-  const { files, addresses, replyTo, wireBytes, defaultKind, opaque, ...content } = of.letter;
-  const lead = messages[of.first] as SetMessage;
+/** What the copies of a letter share. */
+function letterRow(of: SetLetter<AddressedLetter>, lead: SetMessage): object {
+  const { html, text, headers, places, replyTo, wireBytes, defaultKind, opaque } = of.letter;
   return {
-    ...content,
+    ...{ html, text, headers, places },
     first: of.first + 1,
     count: of.count,
     brand_id: lead.brand_id,
@@ -166,10 +156,32 @@ function letterJson(of: SetLetter<AddressedLetter>, messages: readonly SetMessag
     is_raw: opaque !== undefined,
     is_scheduled: (lead.scheduled_at ?? null) !== null,
     ...(opaque && { opaque: { fields: opaque.fields } }),
-    files: [...(opaque ? [opaqueFile(opaque)] : []), ...files.map(fileJson)],
-    addresses: addresses.map(({ kind, address, addressKey, place }) => ({
-      ...{ kind, address, address_key: addressKey, place },
-    })),
+  };
+}
+
+/** JSON for a parameter of the function; null if there is nothing. */
+const listed = (rows: readonly object[]): string | null => (rows.length === 0 ? null : JSON.stringify(rows));
+
+/** What the function is given of letters. */
+function letterArguments(messages: readonly SetMessage[], letters: readonly SetLetter<AddressedLetter>[]) {
+  return {
+    letters: listed(letters.map((each) => letterRow(each, messages[each.first] as SetMessage))),
+    files: listed(
+      letters.flatMap(({ first, letter: { files, opaque } }) =>
+        [...(opaque ? [opaqueFile(opaque)] : []), ...files.map(fileRow)].map((file) => ({
+          first: first + 1,
+          ...file,
+        })),
+      ),
+    ),
+    addresses: listed(
+      letters.flatMap(({ first, letter: { addresses } }) =>
+        addresses.map(({ kind, address, addressKey, place }, index) => ({
+          ...{ first: first + 1, n: place ?? index + 1, brand_id: messages[first]?.brand_id },
+          ...{ kind, address, address_key: addressKey },
+        })),
+      ),
+    ),
   };
 }
 
@@ -190,7 +202,7 @@ function sharedColumns(letter: NewLetter, lead: SetMessage | undefined) {
 /** The messages as they are written, those of letters as their copies, by column. */
 function rowsOf(
   messages: readonly SetMessage[],
-  letters: readonly SetLetter[] = [],
+  letters: readonly SetLetter[],
 ): (AcceptedMessage & Partial<LetterCopy>)[] {
   const rows: (AcceptedMessage & Partial<LetterCopy>)[] = messages.map(
     ({ kind: _kind, ...message }) => message,
@@ -221,7 +233,7 @@ export async function writeSet(
   messages: readonly SetMessage[],
   options: SetOptions,
 ): Promise<Outcomes> {
-  const { atomic, letters, ...others } = options;
+  const { atomic, letters = [], ...others } = options;
   // Tests cost nothing.
   const writing: WriteOptions = messages.every(({ test }) => test) ? others : { ...others, money: 'reserve' };
   const {
@@ -232,7 +244,7 @@ export async function writeSet(
   const call = callOf(acceptSetFunction, {
     ...given,
     atomic,
-    letters: letters ? JSON.stringify(letters.map((each) => letterJson(each, messages))) : null,
+    ...letterArguments(messages, letters),
   });
   const { rows } = await client.query<OutcomeRow>(call).catch((error: unknown) => {
     throw setErrorOf(error, messages, letters);

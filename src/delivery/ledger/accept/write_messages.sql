@@ -16,7 +16,7 @@
 -- endpoints: the names under which their keys are kept, if one has a key
 -- keys: their keys; null: none has one
 -- fingerprints: the fingerprints of their requests in Base64, if one has a key
--- scheduled: the times when they are to be sent, if one with a key has such a time
+-- scheduled: the times when they are to be sent; null: none has one
 -- domains: their sending domains, if they are counted
 -- statuses: their states, if they are counted
 -- tests: whether they are tests, if they are counted
@@ -27,7 +27,7 @@
 -- limited: whether the limits count the messages
 -- settings: the settings of the limits
 -- links: the address and the key of tracked links; null: no message is tracked
--- routes: the providers of those that are copies of a letter; null: none is
+-- routes: the providers of those that are copies of a letter; null: none is one
 -- aliases: the id, brand and digest of those whose clients gave them a Message-ID; null: there are none
 -- locks: account_months and wallets, in the order of the accounts; idempotency_keys, in the order of the key; then only
 --   what it inserts, then message_aliases, in the order of the digest, until the counters of the limits, in the order of the accounts; then, for test messages, an advisory
@@ -147,6 +147,28 @@ begin
       -- </paid_by_segment>
     ;
   end if;
+  if scheduled is not null then
+    -- Messages are rarely scheduled, so the query that inserts them does without a part that routes these.
+    routes := array(
+      select coalesce(routes[i.ordinality], case when i.scheduled_at is not null then
+        -- <scheduled_route>
+        case when case i.channel when 'email' then a.email_provider_ids
+        else a.sms_provider_ids end is null then coalesce(i.provider_id, 0)
+        else coalesce((
+          select c.id
+          from unnest(i.provider_id || case i.channel when 'email' then a.email_provider_ids
+              else a.sms_provider_ids end) with ordinality as c (id, n)
+          where c.id = 0 or exists (
+            select from providers p where p.id = c.id and p.channel = i.channel and p.removed_at is null)
+          order by c.n limit 1), 0) end
+        -- </scheduled_route>
+      end)
+      from rows from (json_to_recordset(given) as (
+        account_id bigint, channel text, provider_id bigint, scheduled_at timestamptz)) with ordinality
+        as i (account_id, channel, provider_id, scheduled_at, ordinality)
+      left join accounts a on a.id = i.account_id
+      order by i.ordinality);
+  end if;
   return query
   with accepted as (
     select i.*, a.kind,
@@ -160,26 +182,14 @@ begin
         case i.channel when 'email' then a.email_reply_to end
         -- </reply_to>
       ) as reply_address,
-      case when i.letter_id is not null then routes[i.ordinality] when i.scheduled_at is not null then
-      -- <scheduled_route>
-      case when case i.channel when 'email' then a.email_provider_ids
-      else a.sms_provider_ids end is null then coalesce(i.provider_id, 0)
-      else coalesce((
-        select c.id
-        from unnest(i.provider_id || case i.channel when 'email' then a.email_provider_ids
-            else a.sms_provider_ids end) with ordinality as c (id, n)
-        where c.id = 0 or exists (
-          select from providers p where p.id = c.id and p.channel = i.channel and p.removed_at is null)
-        order by c.n limit 1), 0) end
-      -- </scheduled_route>
-      else
+      coalesce(routes[i.ordinality],
       -- <route>
       case when case i.channel when 'email' then a.email_provider_ids
       else a.sms_provider_ids end is null then coalesce(i.provider_id, 0)
       else choose_provider(i.channel, i.provider_id, case i.channel when 'email' then a.email_provider_ids
         else a.sms_provider_ids end) end
       -- </route>
-      end as route,
+      ) as route,
       -- <tracked>
         case when i.channel = 'email' and links is not null and (rendered or i.has_html or coalesce(i.html, '') <> '') then (
         select case when w.opens or w.clicks
