@@ -11,7 +11,14 @@ import { insertAccount, type QueuedAccount } from '../support/queued.ts';
 import { startTestSender } from '../support/sending.ts';
 import { acceptingChannels } from '../support/ways-out.ts';
 
-const entrances = ['send', 'send a text', 'resend', 'test a template', 'send with a test key'] as const;
+const entrances = [
+  'send',
+  'send a letter',
+  'send a text',
+  'resend',
+  'test a template',
+  'send with a test key',
+] as const;
 
 type Entrance = (typeof entrances)[number];
 
@@ -85,6 +92,8 @@ async function enter(entrance: Entrance, name: keyof typeof rows) {
     case 'send':
     case 'send with a test key':
       return post('messages', email);
+    case 'send a letter':
+      return post('messages', { ...email, cc: ['bob@example.com'] });
     case 'send a text':
       return post('messages', { channel: 'sms', to: PHONE, body: 'Hi' });
     case 'resend':

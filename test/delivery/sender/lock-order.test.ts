@@ -11,6 +11,7 @@ import { refusalRecord } from '../../../src/delivery/ledger/record/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { keepFiles, releaseFiles } from '../../../src/features/attachments/model.ts';
 import { resumeSending } from '../../../src/features/accounts/service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
@@ -181,6 +182,29 @@ describe('rows that several statements lock', () => {
     const lock = `select 1 from attachment_files where account_id = $1 and get_byte(sha256, 0) = 1 for update`;
     const others = ['attachment_files', 'account_months'].map((table) => `select 1 from ${table} for update`);
     expect(await unlockedRows(lock, accountId, accept, others)).toEqual([hashes.length, 1]);
+  });
+
+  it.each([
+    ['kept', keepFiles],
+    ['released', releaseFiles],
+  ])('are files by hash, when files are %s', async (_name, change) => {
+    const scope = accounts[1] as QueuedAccount;
+    const hashes = [3, 1, 2].map((byte) => Buffer.alloc(32, byte));
+    await database.pool.query(
+      `insert into attachment_files (account_id, sha256, storage_key, size, kept_until)
+       select $1::bigint, f, concat($1, '/', encode(f, 'hex')), 1, now() from unnest($2::bytea[]) f`,
+      [scope.accountId, hashes],
+    );
+    const lock = `select 1 from attachment_files where account_id = $1 and get_byte(sha256, 0) = 1 for update`;
+    const others = `select 1 from attachment_files where account_id = ${scope.accountId} for update`;
+    // An index has the order of the hashes already.
+    const work = () =>
+      inTransaction(database.pool, async (trx) => {
+        await trx.query('set local enable_seqscan = on');
+        for (const scan of ['indexscan', 'bitmapscan']) await trx.query(`set local enable_${scan} = off`);
+        await change(trx, scope, hashes);
+      });
+    expect(await unlockedRows(lock, scope.accountId, work, [others])).toEqual([hashes.length]);
   });
 
   it('are outcomes of the account, then its held backlogs, when sending is resumed', async () => {
