@@ -38,6 +38,20 @@ export async function findLetterFiles(db: Queryable, letterId: number): Promise<
   return rows;
 }
 
+/** Finds the files of the letter of a message; none unless it is of the brand. */
+export async function findFilesOfMessage(
+  db: Queryable,
+  { brandId }: Pick<Tenant, 'brandId'>,
+  messageId: number,
+): Promise<LetterFileRow[]> {
+  const { rows } = await db.query<LetterFileRow>(
+    `select ${FILE_COLUMNS} from (select letter_id from messages where brand_id = $1 and id = $2) m
+     join message_attachments a on a.message_id = m.letter_id order by n`,
+    [brandId, messageId],
+  );
+  return rows;
+}
+
 /** @returns null unless a message of the brand has such a file */
 export async function findLetterFile(
   db: Queryable,

@@ -29,7 +29,7 @@ import { createAcceptMemory, createAcceptor, type QueuedMessage } from './accept
 import { createSetAcceptor, type SetOutcome, type SetRow } from './accept-set.ts';
 import { type Drafted, draftMessage } from './draft.ts';
 import { createHeldMessages, type HeldBound } from './held-bound.ts';
-import { findLetterFiles } from './letter-model.ts';
+import { findFilesOfMessage } from './letter-model.ts';
 import { type LetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
 import type { LetterDraft } from './letter.ts';
 import { MESSAGES_ENDPOINT, TEST_KEYS } from './message-key.ts';
@@ -329,11 +329,11 @@ export function createSend(deps: SendDeps): Sending {
         ...{ tenant, reader, key, fingerprint: fingerprint(key, { resend: id }) },
         slow: true,
         async draft() {
+          // Before the content: an erasure removes both, and the content must not be sent without the files.
+          const files = await findFilesOfMessage(deps.pool, tenant, id);
           const row = await findMessage(deps.pool, tenant, id);
           if (!row) throw notFound('message');
           if (!isOfTestKey(row)) refuseTestKey(tenant, 'resend messages that are not of test keys');
-          const files =
-            typeof row.letter_id === 'number' ? await findLetterFiles(deps.pool, row.letter_id) : [];
           const body = bodyOf(tenant, row, files);
           const read = { ...NO_FILES, files: filesOf(files) };
           return { ...asResent(await draftOf(tenant, body, read), row), files: read.files };

@@ -4,7 +4,9 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
+import { waitForLocks } from '../../support/lock-order.ts';
 
 let home: string;
 let api: TestApi;
@@ -271,4 +273,21 @@ describe('the files of a message', () => {
     expect(String(tooLarge.body.validation_errors?.attachments)).toContain('POST /attachments');
     expect((await post(withFiles(file('x'.repeat(10 * 1024 * 1024))))).status).toBe(413);
   });
+});
+
+it('resends nothing without its files, if they are erased meanwhile', async () => {
+  const { pool } = api.database;
+  const sent = await send(withFiles(file('erased')));
+  const before = await countOf('messages');
+  const resending = await inTransaction(pool, async (trx) => {
+    await trx.query('lock table message_attachments in access exclusive mode');
+    const answer = api.request('POST', `/v1/my/messages/${String(sent.id)}/resend`);
+    await waitForLocks(pool, () => 1);
+    await trx.query('delete from message_attachments where message_id = $1', [sent.id]);
+    await trx.query('delete from letters where id = $1', [sent.id]);
+    return { answer };
+  });
+  const { status, body } = await resending.answer;
+  expect([status, body.validation_errors]).toEqual([422, { id: ['has no content any more'] }]);
+  expect(await countOf('messages')).toBe(before);
 });
