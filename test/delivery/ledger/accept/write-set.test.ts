@@ -449,31 +449,25 @@ describe('several letters', () => {
   it('and the keys of their set are locked in one order', async () => {
     await storeFile(newFile(11));
     await storeFile(newFile(12));
-    const keyOf = (key: string) => ({ endpoint: 'test', key, fingerprint: Buffer.alloc(32) });
-    for (let round = 0; round < 40; round += 1) {
-      const sets = await Promise.all(
-        [0, 3].map(async (lead) => {
-          const { set, letters } = await newSet();
-          const keys = lead === 0 ? ['a', 'b'] : ['b', 'a'];
-          const messages = set.map((message, n) => ({
-            ...message,
-            ...(n === 0 || n === 3
-              ? { key: keyOf(`${keys[n / 3]} ${round}`), alias: Buffer.alloc(16, n) }
-              : {}),
-          }));
-          return { messages, letters };
-        }),
-      );
-      const done = await Promise.allSettled(
-        sets.map(({ messages, letters }) =>
-          writeSet(test.database.pool, messages, { ...options, atomic: true, letters }),
-        ),
-      );
-      const failed = done.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
-      expect(failed.map(({ name, constructor }) => [name, constructor])).toEqual([
-        ['Error', SetRefusedError],
-      ]);
-    }
+    await select(
+      `insert into idempotency_keys (brand_id, endpoint, key, fingerprint, status, resource_id, created_at)
+       select $1, 'test', key, '', 201, 1, now() - interval '8 days' from unnest('{a,b}'::text[]) key`,
+      account.brandId,
+    );
+    const write = async (keys: string[]) => {
+      const { set, letters } = await newSet();
+      const keyOf = (n: number) => ({
+        key: { endpoint: 'test', key: keys[n / 3] ?? '', fingerprint: Buffer.alloc(32) },
+      });
+      const messages = set.map((message, n) => ({ ...message, ...(n % 3 === 0 ? keyOf(n) : {}) }));
+      return writeSet(test.database.pool, messages, { ...options, atomic: true, letters });
+    };
+    const lock = `select 1 from idempotency_keys where brand_id = $1 and key = 'b' for update`;
+    const isRefused = (error: unknown) => expect(error).toBeInstanceOf(SetRefusedError);
+    await runBehindLock(test.database.pool, { lock, values: [account.brandId] }, [
+      () => write(['b', 'a']),
+      () => write(['a', 'b']).catch(isRefused),
+    ]);
   });
 });
 
