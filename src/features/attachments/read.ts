@@ -21,8 +21,10 @@ const NOT_FOUND = 'is not an attachment of this brand, or has expired';
 /** A file of a message that is about to be accepted. */
 export interface ReadFile extends AttachmentFields {
   sha256: Buffer;
-  /** The bytes, folded; null if they are stored already. */
+  /** The bytes, folded; null if they are stored already, or `blobKey` names them. */
   folded: Uint8Array | null;
+  /** Where a thread has stored the bytes, folded. `storeFiles` takes the blob over, or removes it. */
+  blobKey?: string | null;
   /** The field of the request that a refusal names. */
   field: string;
 }

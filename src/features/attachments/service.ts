@@ -6,13 +6,15 @@ import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { newBlobKey, type BlobStore } from '../../platform/storage/blob-store.ts';
-import { openFolded } from '../../platform/storage/folded.ts';
+import { foldedSize, openFolded } from '../../platform/storage/folded.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import type { FileDecoder } from './decode-gate.ts';
 import { findFiles, insertFiles, keepFiles, releaseFiles } from './model.ts';
 import { fingerprintOfFiles, readAttachments, type ReadAttachments, type ReadDeps, type ReadFile } from './read.ts';
 import type { AttachmentBody } from './schema.ts';
 
+export { bufferSource } from './byte-source.ts';
+export { checkFile } from './checks.ts';
 export { createFileDecoder, type FileDecoder } from './decode-gate.ts';
 export { fingerprintOfFiles };
 export type { ReadAttachments, ReadFile };
@@ -64,6 +66,8 @@ export interface Attachments {
    * Without this, a client whose messages are refused could fill the storage.
    */
   releaseFiles(scope: AccountScope, files: readonly ReadFile[]): Promise<void>;
+  /** Removes what threads have stored of files, of a message that is not written, unless `storeFiles` took it over. */
+  dropFiles(scope: AccountScope, files: readonly ReadFile[]): Promise<void>;
   /**
    * Opens a stored file.
    * @param form `folded`: in base64, in lines of 76 characters that end with CRLF
@@ -93,10 +97,24 @@ interface StoreDeps {
 }
 
 /** Writes a known file again if its blob is lost, such as with a database that was restored from an older backup. */
-async function restoreLost(store: BlobStore, key: string, folded: Uint8Array): Promise<void> {
+async function restoreLost(
+  store: BlobStore,
+  key: string,
+  { size, folded, blobKey }: ReadFile,
+): Promise<void> {
   const blob = await store.open(key);
   blob?.stream.destroy();
-  if (blob?.size !== folded.length) await store.put(key, folded);
+  if (blob?.size === foldedSize(size)) return;
+  const copy = typeof blobKey === 'string' ? await store.open(blobKey) : null;
+  if (folded) await store.put(key, folded);
+  else if (copy) await store.putStream(key, copy.stream, { maxBytes: copy.size });
+}
+
+const hasBytes = ({ folded, blobKey }: ReadFile) => folded !== null || typeof blobKey === 'string';
+
+/** Removes the blobs of files that were stored before it was known whether they are needed. */
+async function dropBlobs(store: BlobStore, files: Iterable<ReadFile>): Promise<void> {
+  for (const { blobKey } of files) if (typeof blobKey === 'string') await store.remove(blobKey);
 }
 
 /** Writes the files that the account does not have. An equal file that came first wins. */
@@ -113,15 +131,20 @@ async function storeMissing(
   const missing = new Map(files);
   for (const { sha256, storage_key: key } of known) {
     const hex = sha256.toString('hex');
-    const folded = files.get(hex)?.folded;
-    if (folded) await restoreLost(store, key, folded);
+    const file = files.get(hex);
+    if (file && hasBytes(file)) await restoreLost(store, key, file);
     missing.delete(hex);
   }
+  await dropBlobs(
+    store,
+    [...files.values()].filter(({ sha256 }) => !missing.has(sha256.toString('hex'))),
+  );
   const written = [];
-  for (const { sha256, size, folded } of missing.values()) {
-    if (!folded) continue;
-    const key = newBlobKey('attachments', scope.accountId);
-    await store.put(key, folded);
+  for (const file of missing.values()) {
+    const { sha256, size, folded } = file;
+    if (!hasBytes(file)) continue;
+    const key = file.blobKey ?? newBlobKey('attachments', scope.accountId);
+    if (folded) await store.put(key, folded);
     written.push({ sha256, size, storage_key: key });
   }
   if (written.length === 0) return;
@@ -137,12 +160,14 @@ async function storeFiles(
   const distinct = new Map<string, ReadFile>();
   for (const file of files) {
     const hex = file.sha256.toString('hex');
-    if (!distinct.get(hex)?.folded) distinct.set(hex, file);
+    const known = distinct.get(hex);
+    if (known && hasBytes(known)) await dropBlobs(deps.store, [file]);
+    else distinct.set(hex, file);
   }
   await storeMissing(deps, scope, distinct);
   const hashes = [...distinct.values()].map(({ sha256 }) => sha256);
   const kept = await keepFiles(deps.db, scope, hashes, deps.keptDays);
-  const gone = files.filter(({ sha256, folded }) => !folded && !kept.has(sha256.toString('hex')));
+  const gone = files.filter((file) => !hasBytes(file) && !kept.has(file.sha256.toString('hex')));
   if (gone.length > 0) throw invalid(Object.fromEntries(gone.map(({ field }) => [field, [GONE]])));
   return files.map((file) => newAttachment(file, true));
 }
@@ -169,7 +194,10 @@ export function createAttachments({
   return {
     readAttachments: (tenant, given) => readAttachments(readDeps, tenant, given),
     async storeFiles(tenant, files, { until } = {}) {
-      if (isTestCaller(tenant.actor)) return files.map((file) => newAttachment(file, false));
+      if (isTestCaller(tenant.actor)) {
+        await dropBlobs(store, files);
+        return files.map((file) => newAttachment(file, false));
+      }
       if (files.length === 0) return [];
       return storeFiles({ db, store, keptDays: keptDays(until) }, tenant, files);
     },
@@ -178,8 +206,22 @@ export function createAttachments({
     },
     async releaseFiles(scope, files) {
       // Those that were stored before are not new, whatever becomes of the message.
-      const hashes = files.flatMap(({ sha256, folded }) => (folded ? [sha256] : []));
+      const hashes = files.flatMap((file) => (hasBytes(file) ? [file.sha256] : []));
       if (hashes.length > 0) await releaseFiles(db, scope, hashes);
+    },
+    async dropFiles(scope, files) {
+      const waiting = files.filter(({ blobKey }) => typeof blobKey === 'string');
+      if (waiting.length === 0) return;
+      const stored = await findFiles(
+        db,
+        scope,
+        waiting.map(({ sha256 }) => sha256),
+      );
+      const keys = new Set<string | null | undefined>(stored.map(({ storage_key: key }) => key));
+      await dropBlobs(
+        store,
+        waiting.filter(({ blobKey }) => !keys.has(blobKey)),
+      );
     },
     async openFile(scope, sha256, form) {
       const [file] = await findFiles(db, scope, [sha256]);

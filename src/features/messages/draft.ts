@@ -14,7 +14,7 @@ import {
   reservedTagErrors,
 } from './headers-and-tags.ts';
 import type { ReadAttachments } from '../attachments/service.ts';
-import { type EmailParts, type LetterDraft, letterOf } from './letter.ts';
+import { type EmailParts, type LetterDraft, letterOf, type MailParts } from './letter.ts';
 import { recipientsOf, textsIn, threadHeaders } from './recipient-fields.ts';
 import { senderOfTemplate, type TemplateMessage } from '../templates/service.ts';
 import { readSchedule } from './schedule.ts';
@@ -81,7 +81,8 @@ function contentOf(
 ): Pick<MessageDraft, 'subject' | 'html' | 'text'> {
   const html = unlessBlank(body.html);
   const text = unlessBlank(body.body);
-  if (template === null) return { subject: body.subject, html, text };
+  // Only a mail may be blank, such as one that has a file alone.
+  if (template === null) return { subject: body.subject, html, text: html === null ? (text ?? '\n') : text };
   const content = {
     subject: body.subject ?? template.subject,
     html: html ?? unlessBlank(template.html),
@@ -164,10 +165,15 @@ function dotErrors(headers: Record<string, string>): ValidationErrors {
   return Object.fromEntries(names.map((name) => [`headers.${name}`, [message]]));
 }
 
-function emailDraft(problems: Problems, parts: EmailParts, files: readonly { size: number }[]): Drafted {
+function emailDraft(
+  problems: Problems,
+  parts: EmailParts,
+  files: readonly { size: number }[],
+  mail: MailParts | undefined,
+): Drafted {
   const { address = '', key = '' } = parts.recipients[0] ?? {};
   const message = { ...parts.shared, to_address: address, to_key: key };
-  const letter = letterOf(parts, files);
+  const letter = letterOf(parts, files, mail);
   if (letter) problems.add(dotErrors(letter.letter.headers ?? {}));
   return { message, letter };
 }
@@ -235,6 +241,8 @@ export interface DraftSources {
   attachments: Pick<ReadAttachments, 'files' | 'problems'>;
   /** The setting MESSAGE_CONTENT_RETENTION_DAYS, which bounds how far ahead a message may be sent. */
   contentDays: number;
+  /** Of an email that was submitted as a mail. */
+  mail?: MailParts | undefined;
 }
 
 /**
@@ -245,7 +253,7 @@ export interface DraftSources {
 export function draftMessage(
   tenant: Tenant,
   body: SendMessageBody,
-  { senders, smsSender, template, attachments, contentDays }: DraftSources,
+  { senders, smsSender, template, attachments, contentDays, mail }: DraftSources,
 ): Drafted {
   const problems = new Problems();
   problems.add(attachments.problems);
@@ -253,7 +261,7 @@ export function draftMessage(
   if (template instanceof AppError) problems.add(template.validationErrors, template.code);
   const base = baseOf(problems, tenant, body, { template: rendered, contentDays });
   const drafted = senders
-    ? emailDraft(problems, emailParts(problems, base, body, senders, rendered), attachments.files)
+    ? emailDraft(problems, emailParts(problems, base, body, senders, rendered), attachments.files, mail)
     : { message: smsDraft(problems, base, body, smsSender, rendered), letter: null };
   problems.throwIfAny();
   return drafted;

@@ -1,15 +1,29 @@
 /** Makes letters of emails with files, several recipients or several addresses for replies. */
-import type { NewLetter } from '../../delivery/ledger/accept/new-letter.ts';
+import type { NewLetter, OpaqueBody } from '../../delivery/ledger/accept/new-letter.ts';
 import type { RecipientKind } from '../../delivery/terms/letter.ts';
 import { foldedSize } from '../../platform/storage/folded.ts';
+import type { ReadFile } from '../attachments/service.ts';
 import type { MessageDraft } from './draft.ts';
 import type { LetterRecipient } from './recipient-fields.ts';
 
 /** A letter that passed all checks of its request, and its copies, the lead first. */
 export interface LetterDraft {
   /** Its files are stored only once it may be sent. */
-  letter: Omit<NewLetter, 'files'>;
+  letter: Omit<NewLetter, 'files' | 'opaque'>;
   copies: { draft: MessageDraft; kind: RecipientKind }[];
+  /** A body that passes as it is, in place of texts and files. */
+  opaque?: OpaqueDraft | undefined;
+}
+
+/** A MIME body as a client wrote it. */
+export interface OpaqueDraft extends Pick<OpaqueBody, 'fields'> {
+  /** Its bytes. */
+  body: ReadFile;
+}
+
+/** What a mail has beside the fields of a request. */
+export interface MailParts extends Pick<NewLetter, 'addresses' | 'places'> {
+  opaque: OpaqueDraft | null;
 }
 
 /** The header that Carillon writes, with its signatures. */
@@ -51,18 +65,31 @@ export interface EmailParts {
   replyTo: string[] | null;
 }
 
-/** @returns null if an email is an ordinary message, which needs no letter */
+/** Whether an ordinary message would have another header than the mail, or another body. */
+const isMore = ({ addresses, opaque }: MailParts, recipients: readonly LetterRecipient[]): boolean =>
+  opaque !== null || addresses.length > 0 || recipients[0]?.kind !== 'to';
+
+/**
+ * @param mail of an email that was submitted as a mail
+ * @returns null if an email is an ordinary message, which needs no letter
+ */
 export function letterOf(
   { shared, recipients, replyTo }: EmailParts,
   files: readonly { size: number }[],
+  mail: MailParts | null = null,
 ): LetterDraft | null {
-  if (recipients.length < 2 && files.length === 0 && replyTo === null) return null;
+  const isLetter = recipients.length > 1 || files.length > 0 || replyTo !== null;
+  if (!isLetter && !(mail && isMore(mail, recipients))) return null;
   const { html = null, text = null, headers = null, ...others } = shared;
-  const fields = [others.subject, ...recipients.map(({ address }) => address), ...(replyTo ?? [])];
-  const wireBytes = wireBytesOf({ html, text, headers, fields, files });
+  const { addresses = [], places, opaque = null } = mail ?? {};
+  const named = [...recipients, ...addresses].map(({ address }) => address);
+  const fields = [others.subject, ...named, ...(replyTo ?? []), ...(opaque?.fields.flat() ?? [])];
+  const content = opaque ? { html: null, text: null } : { html, text };
+  const wireBytes = wireBytesOf({ ...content, headers, fields, files }) + (opaque?.body.size ?? 0);
   const copies = recipients.map(({ kind, address, key }) => ({
     kind,
     draft: { ...others, to_address: address, to_key: key },
   }));
-  return { letter: { html, text, headers, replyTo, wireBytes, addresses: [] }, copies };
+  const letter = { ...content, headers, replyTo, wireBytes, addresses, ...(places && { places }) };
+  return { letter, copies, ...(opaque && { opaque }) };
 }

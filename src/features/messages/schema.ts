@@ -119,6 +119,25 @@ export const sendMessageBody = describeAs(fields, () => describeMessage(fields.s
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
 
+const { shape } = fields;
+
+/** What a mail says as a request does. The rules between the fields are those of mail. */
+export const mailFields = z.strictObject({
+  subject: shape.subject,
+  html: shape.html,
+  body: shape.body,
+  template_id: shape.template_id,
+  variables: shape.variables,
+  from: shape.from,
+  reply_to: shape.reply_to,
+  headers: shape.headers,
+  tags: shape.tags,
+  tracking: shape.tracking,
+  scheduled_at: shape.scheduled_at,
+});
+
+export type MailFields = z.output<typeof mailFields>;
+
 /** Filters of GET /messages. All but the subject and the two times match exactly. */
 export const listMessagesQuery = z.strictObject({
   ...pageQuery,

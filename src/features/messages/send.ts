@@ -1,6 +1,7 @@
 /** Sends messages and letters: checks a request, and accepts what it asks for. */
 import type pg from 'pg';
-import type { NewAttachment } from '../../delivery/ledger/accept/new-letter.ts';
+import type { MessageKey } from '../../delivery/ledger/accept/kept-keys.ts';
+import type { NewAttachment, OpaqueBody } from '../../delivery/ledger/accept/new-letter.ts';
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { requireTestCapacity } from '../../delivery/ledger/accept/test-messages.ts';
 import { FileGoneError } from '../../delivery/ledger/accept/write-set.ts';
@@ -8,19 +9,14 @@ import { FUNDS_CHANNEL } from '../../delivery/ledger/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { backlogName } from '../../delivery/terms/backlog.ts';
 import { recipientKey } from '../../delivery/terms/channels/recipient.ts';
+import type { RecipientKind } from '../../delivery/terms/letter.ts';
 import { messageClasses } from '../../delivery/terms/message.ts';
 import type { SenderIdentities } from '../../delivery/terms/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/terms/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
-import {
-  findOutcome,
-  fingerprintOf,
-  foreignKeyConflict,
-  isKeyTaken,
-  keySpace,
-} from '../../platform/db/idempotency.ts';
+import { findOutcome, fingerprintOf, foreignKeyConflict, isKeyTaken } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Attachments, ReadAttachments, ReadFile } from '../attachments/service.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
@@ -31,15 +27,15 @@ import { type Drafted, draftMessage } from './draft.ts';
 import { createHeldMessages, type HeldBound } from './held-bound.ts';
 import { findFilesOfMessage } from './letter-model.ts';
 import { type LetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
-import type { LetterDraft } from './letter.ts';
-import { MESSAGES_ENDPOINT, TEST_KEYS } from './message-key.ts';
+import type { LetterDraft, MailParts, OpaqueDraft } from './letter.ts';
+import { type HiddenKey, MESSAGES_ENDPOINT, messageKeyOf } from './message-key.ts';
 import { findMessage, isOfTestKey } from './model.ts';
 import { type AcceptedMessage, presentMessage } from './presenter.ts';
 import { recipientsOf } from './recipient-fields.ts';
 import type { StoredMessage } from './rendered.ts';
 import { bodyOf, filesOf } from './resend.ts';
 import { maySee, requireOwnKey } from './sent-by.ts';
-import type { SendMessageBody } from './schema.ts';
+import type { MailFields, SendMessageBody } from './schema.ts';
 
 export interface SendDeps {
   pool: pg.Pool;
@@ -82,6 +78,19 @@ export interface Sending {
    * @throws AppError as `send` does; not_found; test_key; validation_error if it cannot be resent
    */
   resend(tenant: Tenant, reader: Reader, id: number, idempotencyKey: string | null): Promise<SendResult>;
+  /**
+   * Accepts an email that a program submitted as a mail, with what a request cannot say.
+   * @throws AppError as `send` does
+   */
+  sendMail(tenant: Tenant, mail: MailToSend): Promise<SendResult>;
+}
+
+/** An email that was submitted as a mail. */
+export interface MailToSend extends MailParts, Pick<Wanted, 'key' | 'hiddenKey' | 'alias' | 'fingerprint'> {
+  fields: MailFields;
+  /** In the order of its header; those of `bcc` are in none. */
+  recipients: readonly { kind: RecipientKind; address: string }[];
+  files: readonly ReadFile[];
 }
 
 /** Names the backlogs of messages that wait to be sent. */
@@ -121,15 +130,15 @@ const NO_FILES: ReadAttachments = { fingerprint: [], files: [], problems: {} };
 /** Creates the function that checks a request against the brand's present senders and templates. */
 function createDrafts(
   deps: SendDeps,
-): (tenant: Tenant, body: SendMessageBody, read: ReadAttachments) => Promise<Drafted> {
+): (tenant: Tenant, body: SendMessageBody, read: ReadAttachments, mail?: MailParts) => Promise<Drafted> {
   const smsSenderOf = createSmsSenders(deps.pool);
-  return async (tenant, body, attachments) => {
+  return async (tenant, body, attachments, mail) => {
     const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
     const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
     const { template_id: templateId } = body;
     const template = templateId === undefined ? null : await contentOf(deps, tenant, templateId, body);
     const { contentDays } = deps;
-    return draftMessage(tenant, body, { senders, smsSender, template, attachments, contentDays });
+    return draftMessage(tenant, body, { senders, smsSender, template, attachments, contentDays, mail });
   };
 }
 
@@ -147,18 +156,31 @@ interface Wanted {
   key: string | null;
   /** Of the payload; null without a key. */
   fingerprint: Buffer | null;
+  /** In place of a key. */
+  hiddenKey?: HiddenKey | undefined;
+  /** As of a `Submission`. */
+  alias?: Buffer | undefined;
   /** Whether drafting it takes a while, so that an earlier result is looked for first. */
   slow: boolean;
   /** @throws AppError */
   draft(): Promise<Wish>;
 }
 
-type Kept = Pick<Wanted, 'tenant' | 'reader' | 'key' | 'fingerprint'>;
+type Kept = Pick<Wanted, 'tenant' | 'reader' | 'key' | 'fingerprint' | 'hiddenKey'>;
 
-async function findStored(deps: SendDeps, { tenant, reader }: Kept, id: number): Promise<AcceptedMessage> {
+/** The key under which the message is kept; undefined if it has none. */
+const keptKeyOf = ({ tenant, key, fingerprint, hiddenKey }: Kept): MessageKey | undefined =>
+  messageKeyOf({ draft: { test: isTestCaller(tenant.actor) }, idempotencyKey: key, fingerprint, hiddenKey });
+
+async function findStored(
+  deps: SendDeps,
+  { tenant, reader, hiddenKey }: Kept,
+  id: number,
+): Promise<AcceptedMessage> {
   const row = await findMessage(deps.pool, tenant, id);
   if (!row) throw notFound('message');
-  if (!maySee(tenant, row)) throw foreignKeyConflict();
+  // Mail that is submitted again, perhaps with another key, is answered with the id alone.
+  if (!hiddenKey && !maySee(tenant, row)) throw foreignKeyConflict();
   const fields = await deps.letters.acceptedFieldsOf(tenant, reader, row);
   return { ...presentMessage(withoutHiddenLetter(reader, row)), ...fields };
 }
@@ -168,10 +190,9 @@ async function findStored(deps: SendDeps, { tenant, reader }: Kept, id: number):
  * @throws AppError idempotency_conflict if it had another payload
  */
 async function findReplay(deps: SendDeps, wanted: Kept): Promise<SendResult | null> {
-  const { tenant, key, fingerprint } = wanted;
-  if (key === null || fingerprint === null) return null;
-  const endpoint = keySpace(MESSAGES_ENDPOINT, isTestCaller(tenant.actor));
-  const kept = await findOutcome(deps.pool, { brandId: tenant.brandId, endpoint, key, fingerprint });
+  const asked = keptKeyOf(wanted);
+  if (!asked) return null;
+  const kept = await findOutcome(deps.pool, { brandId: wanted.tenant.brandId, ...asked });
   if (!kept) return null;
   return { status: kept.status, message: await findStored(deps, wanted, kept.resourceId), replayed: true };
 }
@@ -201,18 +222,29 @@ const MAX_LOST_FILES = 2;
 
 type AcceptSet = ReturnType<typeof createSetAcceptor>;
 
+/** @param stored the only file of the letter */
+function opaqueBody({ fields }: OpaqueDraft, [body]: readonly NewAttachment[]): OpaqueBody {
+  const { size, sha256, stored } = body as NewAttachment;
+  return { fields, size, sha256, stored };
+}
+
 /** Creates the function that stores the files of a letter and accepts its copies, all or none. */
 function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
-  async function accept(rows: readonly SetRow[], { letter }: LetterDraft, stored: NewAttachment[]) {
-    const letters = [{ first: 0, count: rows.length, letter: { ...letter, files: stored } }];
+  async function accept(rows: readonly SetRow[], { letter, opaque }: LetterDraft, stored: NewAttachment[]) {
+    const content = opaque ? { files: [], opaque: opaqueBody(opaque, stored) } : { files: stored };
+    const letters = [{ first: 0, count: rows.length, letter: { ...letter, ...content } }];
     const { outcomes } = await acceptSet(rows, { atomic: true, letters });
     return acceptedOf(outcomes);
   }
-  return async (wanted: Wanted, { message, letter, files }: LetterWish): Promise<SendResult> => {
-    const { tenant, key, fingerprint } = wanted;
+  return async (wanted: Wanted, wish: LetterWish): Promise<SendResult> => {
+    const { tenant, key, fingerprint, hiddenKey, alias } = wanted;
+    const { message, letter } = wish;
+    const files = letter.opaque ? [letter.opaque.body] : wish.files;
+    // A blob that was stored before is there once.
+    const mayStoreAgain = files.every(({ blobKey = null }) => blobKey === null);
     const rows = letter.copies.map((copy, n) =>
       n === 0
-        ? { ...copy, idempotencyKey: key, fingerprint }
+        ? { ...copy, idempotencyKey: key, fingerprint, hiddenKey, alias }
         : { ...copy, idempotencyKey: null, fingerprint: null },
     );
     for (let left = MAX_LOST_FILES; ; left -= 1) {
@@ -228,11 +260,11 @@ function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
         return await answerOf(deps, wanted, {
           draft: message,
           written: lead.message,
-          letter: { draft: letter, files: stored, ids },
+          letter: { draft: letter, files: letter.opaque ? [] : stored, ids },
         });
       } catch (error) {
         if (error instanceof FileGoneError) {
-          if (left > 0) continue;
+          if (left > 0 && mayStoreAgain) continue;
           throw new AppError('unavailable', 'a file of the message was removed meanwhile; try again');
         }
         // If it is unknown whether the letter is there, its files must stay until they are looked at.
@@ -263,8 +295,8 @@ function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
   const { accept, acceptLetter } = createAcceptors(deps);
 
   async function acceptMessage(wanted: Wanted, draft: Drafted['message']): Promise<SendResult> {
-    const { key, fingerprint } = wanted;
-    const accepted = await accept({ draft, idempotencyKey: key, fingerprint });
+    const { key, fingerprint, hiddenKey, alias } = wanted;
+    const accepted = await accept({ draft, idempotencyKey: key, fingerprint, hiddenKey, alias });
     if (accepted.replayed) {
       const { status, id } = accepted;
       return { status, message: await findStored(deps, wanted, id), replayed: true };
@@ -291,7 +323,8 @@ function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
     const { message, letter, files } = wish;
     if (message.test) {
       await requireTestCapacity(pool, tenant.accountId, async () => {
-        return key !== null && isKeyTaken(pool, { brandId: tenant.brandId, endpoint: TEST_KEYS, key });
+        const key = keptKeyOf(wanted);
+        return key !== undefined && isKeyTaken(pool, { brandId: tenant.brandId, ...key });
       });
     }
     const refusal = message.test ? null : held.refusal(tenant.accountId);
@@ -310,6 +343,15 @@ const fingerprint = (key: string | null, payload: unknown) => (key === null ? nu
 const payloadOf = (body: SendMessageBody, read: ReadAttachments): unknown =>
   body.attachments === undefined ? body : { ...body, attachments: read.fingerprint };
 
+/** A client of SMTP sees only the id of its message. */
+const FOR_NO_ONE: Reader = { isAssistant: false };
+
+const addressLists = (recipients: MailToSend['recipients']) => {
+  const of = (wanted: RecipientKind) =>
+    recipients.filter(({ kind }) => kind === wanted).map(({ address }) => address);
+  return { to: of('to'), cc: of('cc'), bcc: of('bcc') };
+};
+
 export function createSend(deps: SendDeps): Sending {
   const draftOf = createDrafts(deps);
   const accept = createAccept(deps);
@@ -324,6 +366,15 @@ export function createSend(deps: SendDeps): Sending {
         draft: async () => ({ ...(await draftOf(tenant, body, read)), files: read.files }),
       });
     },
+    sendMail: (tenant, { fields, recipients, files, ...mail }) =>
+      accept({
+        ...{ tenant, reader: FOR_NO_ONE, ...mail },
+        slow: fields.template_id !== undefined || files.length > 0 || mail.opaque !== null,
+        async draft() {
+          const body = { channel: 'email' as const, ...fields, ...addressLists(recipients) };
+          return { ...(await draftOf(tenant, body, { ...NO_FILES, files: [...files] }, mail)), files };
+        },
+      }),
     resend: (tenant, reader, id, key) =>
       accept({
         ...{ tenant, reader, key, fingerprint: fingerprint(key, { resend: id }) },

@@ -27,6 +27,7 @@ import { createSend, type SendDeps, type Sending } from './send.ts';
 export { highestMessageId, scanMessages } from './scan.ts';
 
 export { wireBytesOf } from './letter.ts';
+export type { MailToSend, Sending } from './send.ts';
 
 export { createContentReader, type ReadContent } from './rendered.ts';
 

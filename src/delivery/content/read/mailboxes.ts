@@ -50,13 +50,13 @@ export function mailboxesOf(value: string): Mailbox[] {
 }
 
 /** In quotes if it could be taken for an address, or for several. */
-function quoted(name: string): string {
+export function quotedName(name: string): string {
   return SPECIALS.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name;
 }
 
 /** Formats a mailbox as `Name <address>`, to be shown. */
 function shownMailbox({ name, address }: Mailbox): string {
-  const shownName = quoted(visibleLine(name, MAX_NAME_LENGTH));
+  const shownName = quotedName(visibleLine(name, MAX_NAME_LENGTH));
   const shownAddress = visibleLine(address, MAX_ADDRESS_LENGTH);
   if (shownAddress === '') return shownName;
   return shownName === '' ? shownAddress : `${shownName} <${shownAddress}>`;

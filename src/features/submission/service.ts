@@ -1,0 +1,132 @@
+/** Accepts mail that programs submit by SMTP. */
+import type { Logger } from 'pino';
+import type { EmailAddress } from '../../delivery/terms/addresses/email.ts';
+import { type Submit, SubmissionRefusal, type SubmittedMail } from '../../delivery/wire/submission/port.ts';
+import { invalid } from '../../errors.ts';
+import { parseWith } from '../../platform/input/validation.ts';
+import type { Attachments, ReadFile } from '../attachments/service.ts';
+import { type MailFields, mailFields } from '../messages/schema.ts';
+import type { MailToSend, Sending } from '../messages/service.ts';
+import { addressText, senderIn, sortRecipients } from './addresses.ts';
+import { aliasOf, type ThreadDeps, withSentIds } from './aliases.ts';
+import type { SubmittedFile, SubmittedParts } from './jobs.ts';
+import { keysOf } from './once.ts';
+import { type OwnFields, readOwnFields } from './own-fields.ts';
+import { createSubmissionReader, type MailReaderOptions } from './read-jobs.ts';
+
+export interface SubmissionDeps extends MailReaderOptions, ThreadDeps {
+  messages: Pick<Sending, 'sendMail'>;
+  attachments: Pick<Attachments, 'dropFiles'>;
+  log: Logger;
+}
+
+export interface Submission {
+  submit: Submit;
+  close(): Promise<void>;
+}
+
+/** Fields that servers on the way add, of which every mail has some. */
+const TRACE: ReadonlySet<string> = new Set(['received', 'return-path', 'delivered-to', 'dkim-signature']);
+
+const readFile = ({ sha256, ...file }: SubmittedFile): ReadFile => ({ ...file, sha256: Buffer.from(sha256) });
+
+/** The files of a mail, as they are stored: the body of one that passes as it is is one. */
+const storedFiles = ({ content }: SubmittedParts): ReadFile[] =>
+  (content.kind === 'opaque' ? [content.body] : content.files).map(readFile);
+
+/** What the mail is beside its addresses, before the rules of requests are applied. */
+function wishOf({ fields, content }: SubmittedParts, own: OwnFields, headers: Record<string, string>) {
+  const { idempotencyKey: _key, tags, tracking, ...others } = own;
+  const isTemplate = own.template_id !== undefined;
+  if (isTemplate && content.kind === 'opaque') {
+    const problem = `validation_error: X-Carillon-Template: the mail has ${content.reason}`;
+    throw new SubmissionRefusal(554, '5.6.0', problem);
+  }
+  const hasTexts = content.kind === 'rebuilt' && !isTemplate;
+  const isBlank = fields.subject === '';
+  return {
+    ...others,
+    ...(isBlank && isTemplate ? {} : { subject: fields.subject }),
+    ...(hasTexts && content.html !== null ? { html: content.html } : {}),
+    ...(hasTexts && content.text !== null ? { body: content.text } : {}),
+    from: senderIn(fields),
+    ...(fields.replyTo.length > 0 ? { reply_to: fields.replyTo.map(addressText) } : {}),
+    headers,
+    tags,
+    tracking: content.kind === 'opaque' ? { opens: false, clicks: false } : tracking,
+  };
+}
+
+/** @throws AppError validation_error that names the fields */
+function checkedFields(wish: ReturnType<typeof wishOf>): MailFields {
+  const parsed = parseWith(mailFields, wish, 'field');
+  if (!parsed.ok) throw invalid(parsed.errors);
+  return parsed.value as MailFields;
+}
+
+export function createSubmission(deps: SubmissionDeps): Submission {
+  const { messages, attachments, log } = deps;
+  const reader = createSubmissionReader(deps);
+
+  async function mailToSend(
+    submitted: SubmittedMail,
+    parts: SubmittedParts,
+    files: ReadFile[],
+  ): Promise<MailToSend> {
+    const { tenant, recipients } = submitted;
+    const { fields, content } = parts;
+    const own = readOwnFields(fields.own);
+    const sorted = sortRecipients(fields, recipients as EmailAddress[]);
+    const { inReplyTo, references } = await withSentIds(deps, tenant, fields);
+    const headers = {
+      ...fields.headers,
+      ...(inReplyTo === null ? {} : { 'In-Reply-To': inReplyTo }),
+      ...(references === null ? {} : { References: references }),
+    };
+    const [body] = files;
+    return {
+      ...sorted,
+      ...keysOf(submitted, fields.messageId, own.idempotencyKey),
+      alias: fields.messageId === null ? undefined : aliasOf(fields.messageId),
+      fields: checkedFields(wishOf(parts, own, headers)),
+      files: content.kind === 'opaque' ? [] : files,
+      opaque: content.kind === 'opaque' && body ? { fields: content.fields, body } : null,
+    };
+  }
+
+  function note({ tenant }: SubmittedMail, { fields, content }: SubmittedParts, id: number): void {
+    const leftOut = fields.leftOut.filter((name) => !TRACE.has(name));
+    if (leftOut.length === 0 && content.kind === 'rebuilt') return;
+    log.info(
+      {
+        account_id: tenant.accountId,
+        message_id: id,
+        left_out: leftOut,
+        passed_because_of: content.kind === 'opaque' ? content.reason : undefined,
+      },
+      'submitted mail accepted without some of its header, or as it was written',
+    );
+  }
+
+  return {
+    async submit(submitted) {
+      const { tenant, mail } = submitted;
+      const parts = await reader.read(tenant.accountId, mail);
+      const files = storedFiles(parts);
+      const drop = () => attachments.dropFiles(tenant, files);
+      try {
+        const { message, replayed } = await messages.sendMail(
+          tenant,
+          await mailToSend(submitted, parts, files),
+        );
+        if (replayed) await drop();
+        else note(submitted, parts, message.id);
+        return { reply: `2.0.0 queued as ${message.id}${replayed ? ' (again)' : ''}` };
+      } catch (error) {
+        await drop().catch((err: unknown) => log.warn({ err }, 'files of a refused mail not removed'));
+        throw error;
+      }
+    },
+    close: () => reader.close(),
+  };
+}
