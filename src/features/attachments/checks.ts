@@ -114,10 +114,6 @@ async function calendarType(
   return { contentType: contentType + charset + parameter, problems: [] };
 }
 
-/** Whether a type is that of an invitation, which mail clients show with buttons to answer it. */
-export const isInvitation = (contentType: string): boolean =>
-  essenceOf(contentType) === 'text/calendar' && parameterOf(contentType, 'method') !== null;
-
 /**
  * Checks the name and the type of a file whose content was checked before.
  * @param blocked as for {@link checkFile}

@@ -1,13 +1,14 @@
 /** Reads the files of a message from a request, without storing them. */
 import { hash } from 'node:crypto';
 import { AppError, type ValidationErrors } from '../../errors.ts';
+import { invitationMethod } from '../../delivery/content/mime/parameters.ts';
 import type { AttachmentFields } from '../../delivery/terms/letter.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import { readFolded } from '../../platform/storage/folded.ts';
 import type { ByteSource } from './byte-source.ts';
-import { checkNamed, isInvitation, type CheckedFile, type FileProblem } from './checks.ts';
+import { checkNamed, type CheckedFile, type FileProblem } from './checks.ts';
 import type { FileDecoder } from './decode-gate.ts';
 import { type FileRow, findFiles, findUploads, type UploadRow } from './model.ts';
 import type { AttachmentBody } from './schema.ts';
@@ -154,7 +155,7 @@ function checkTogether(reading: Reading, inlineBytes: number, maxBytes: number):
   const bytes = reading.files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > maxBytes)
     reading.refuse('attachments', `may have at most ${Math.floor(maxBytes / MEGABYTE)} MB together`);
-  const [, ...others] = reading.files.filter(({ contentType }) => isInvitation(contentType));
+  const [, ...others] = reading.files.filter(({ contentType }) => invitationMethod(contentType) !== null);
   for (const { field } of others)
     reading.refuse(field, 'is a second invitation, and a message can have only one');
 }

@@ -62,6 +62,15 @@ export function parseMediaType(given: string): { type: string; parameters: Recor
   return { type: type.toLowerCase(), parameters };
 }
 
+/**
+ * The method of an invitation, such as `REQUEST`: a calendar that mail programs show with buttons (RFC 6047 §2.4).
+ * @returns null if the type is not that of an invitation
+ */
+export function invitationMethod(contentType: string): string | null {
+  const { type, parameters } = parseMediaType(contentType) ?? {};
+  return type === 'text/calendar' ? (parameters?.method?.toUpperCase() ?? null) : null;
+}
+
 function formatParameter(name: string, text: string): string[] {
   if (isLiteral(text) && text.length <= maxSectionLength) {
     return [`${name}=${token.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`}`];

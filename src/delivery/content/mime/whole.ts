@@ -25,7 +25,7 @@ import {
   signedHeaders,
   type TokenContent,
 } from './message.ts';
-import { formatNamed, formatParameterized, parseMediaType } from './parameters.ts';
+import { formatNamed, formatParameterized, invitationMethod, parseMediaType } from './parameters.ts';
 import { canonicalizeTracked, shiftPlaces, type TokenPlaces } from './tracked-body.ts';
 import type { TrackedHtml } from './tracked-html.ts';
 
@@ -200,11 +200,7 @@ function buildWithFiles(content: WholeContent): WholePart {
 /** RFC 2387 §3.1: the type of the first part. */
 const relatedType = { type: 'text/html' };
 
-/** Whether a file is an invitation that mail clients show with buttons (RFC 6047 §2.4). */
-function isInvitation({ contentType }: AttachmentFields): boolean {
-  const { type, parameters } = mediaTypeOf(contentType);
-  return type === 'text/calendar' && parameters.method !== undefined;
-}
+const isInvitation = ({ contentType }: AttachmentFields): boolean => invitationMethod(contentType) !== null;
 
 function mediaTypeOf(contentType: string): NonNullable<ReturnType<typeof parseMediaType>> {
   const parsed = parseMediaType(contentType);

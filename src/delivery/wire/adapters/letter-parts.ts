@@ -1,4 +1,5 @@
 /** The parts of a letter for services that do not take a complete message. */
+import { invitationMethod, parseMediaType } from '../../content/mime/parameters.ts';
 import type { EmailAddress } from '../../terms/addresses/email.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
 import { smtpUtf8Refusal } from './email-parts.ts';
@@ -22,23 +23,15 @@ export function mailbox(name: string | null, address: string): string {
   return name === null ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`;
 }
 
-/**
- * The method of an invitation, such as `REQUEST`: a calendar that mail programs show with buttons (RFC 6047, section 2.4).
- * @returns null if the file is none
- */
-export function invitationMethod({ contentType }: OutgoingFile): string | null {
-  const method = /^text\/calendar\s*;(?:.*;)?\s*method\s*=\s*"?([A-Za-z-]+)/i.exec(contentType)?.[1];
-  return method?.toUpperCase() ?? null;
-}
-
 /** The type of a file with its parameters; that of an invitation as mail programs expect it. */
 export function typeOf(file: OutgoingFile): string {
-  const method = invitationMethod(file);
+  const method = invitationMethod(file.contentType);
   return method === null ? file.contentType : `text/calendar; charset=utf-8; method=${method}`;
 }
 
 /** A type without its parameters. */
-export const bareType = ({ contentType }: OutgoingFile): string => contentType.replace(/\s*;.*/s, '');
+export const bareType = ({ contentType }: OutgoingFile): string =>
+  parseMediaType(contentType)?.type ?? contentType;
 
 /** How the HTML names a file that it shows; null: it is an attachment. */
 export const inlineId = ({ disposition, contentId }: OutgoingFile): string | null =>

@@ -1,3 +1,4 @@
+import { invitationMethod } from '../../../content/mime/parameters.ts';
 import { headersOf, textOf } from '../../adapters/email-parts.ts';
 import {
   type ApiDialect,
@@ -15,7 +16,6 @@ import {
   bareType,
   filesOf,
   inlineId,
-  invitationMethod,
   partsRefusal,
   repliesTo,
 } from '../../adapters/letter-parts.ts';
@@ -94,7 +94,7 @@ const named = (address: { name: string | null }, email: string) =>
 async function mailOf(email: OutgoingMail, mailDomain: string) {
   const { content } = email;
   const files = filesOf(email);
-  const invitation = files.find((file) => invitationMethod(file) !== null);
+  const invitation = files.find((file) => invitationMethod(file.contentType) !== null);
   const texts = [
     { type: 'text/plain', value: textOf(content) },
     { type: 'text/html', value: content.html ?? '' },
@@ -135,7 +135,10 @@ function repliesOf(email: OutgoingMail) {
  */
 async function invitationPart(file: OutgoingFile) {
   const calendar = await readFile(file);
-  return { type: `text/calendar; method=${invitationMethod(file)}`, value: calendar.toString('utf8') };
+  return {
+    type: `text/calendar; method=${invitationMethod(file.contentType)}`,
+    value: calendar.toString('utf8'),
+  };
 }
 
 /** The characters that SendGrid refuses in names, which would end them in a header. */
