@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { ApiKeyRow } from '../features/api-keys/service.ts';
 import type { CarillonCommand } from './command.ts';
 import {
@@ -24,6 +25,7 @@ export function addApiKeyCommands(program: CarillonCommand): void {
     .option('--brand <id>', 'one of its brands; by default the first', id)
     .option('--name <text>', 'a label, to tell keys apart', words)
     .option('--test', 'a test key: its messages are not sent')
+    .addOption(new Option('--send-only', 'a key that can only send, and read what it sent').conflicts('test'))
     .option('--rate-limit <n>', 'requests per second, 0 for no limit; by default RATE_LIMIT_PER_KEY', amount)
     .addHelpText('after', '\nExample:\n  $ carillon api-key create --account 1 --name shop --rate-limit 500')
     .action(createKey);
@@ -45,6 +47,7 @@ interface CreateOptions {
   brand?: number;
   name?: string;
   test?: boolean;
+  sendOnly?: boolean;
   rateLimit?: number;
 }
 
@@ -58,6 +61,7 @@ async function createKey(options: CreateOptions, command: CarillonCommand): Prom
         brandId: options.brand,
         name: options.name,
         test: options.test,
+        scopes: options.sendOnly ? ['send'] : null,
         rateLimitPerSecond: options.rateLimit,
       }),
     ({ apiKey }) => ofRow(apiKey),
@@ -93,13 +97,18 @@ async function revoke(apiKeyId: number, _options: object, command: CarillonComma
   print(command, revoked, fieldLines(describe(revoked)));
 }
 
+function kindOf({ test, scopes }: ApiKeyRow): string {
+  if (scopes) return 'send-only: it can send, and read what it sent';
+  return test ? 'test: its messages are not sent' : 'live';
+}
+
 function describe(apiKey: ApiKeyRow): Field[] {
   return [
     ['id', apiKey.id],
     ['account', apiKey.account_id],
     ['brand', apiKey.brand_id],
     ['name', apiKey.name],
-    ['kind', apiKey.test ? 'test: its messages are not sent' : 'live'],
+    ['kind', kindOf(apiKey)],
     ['requests per second', apiKey.rate_limit_per_second ?? 'default'],
     ['revoked', apiKey.revoked_at],
   ];

@@ -154,6 +154,18 @@ describe('carillon', () => {
     expect(await findApiKey(made.database.pool, key)).toBeNull();
   });
 
+  it('creates a key that can only send, and revokes it', async () => {
+    const { account } = await createAccount('Kim');
+    const args = ['api-key', 'create', '--account', String(account.id), '--send-only'];
+    const { key, api_key } = await json<{ key: string; api_key: { id: number; scopes: string[] } }>(...args);
+    expect([key.slice(0, 9), api_key.scopes]).toEqual(['crl_send_', ['send']]);
+    expect(await findApiKey(made.database.pool, key)).toMatchObject({ id: api_key.id, scopes: ['send'] });
+    const refused = await carillon([...args, '--test']);
+    expect(refused.output).toContain("option '--send-only' cannot be used with option '--test'");
+    await json('api-key', 'revoke', String(api_key.id));
+    expect(await findApiKey(made.database.pool, key)).toBeNull();
+  });
+
   it('adds a user, and shows the new password once', async () => {
     const { account } = await createAccount('Cas');
     const args = [

@@ -52,14 +52,20 @@ describe('the pages of people', () => {
     await checkAccessibility(page);
     await press(page, 'Create a key');
     await page.getByLabel('Name').fill('Shop');
+    await page.getByLabel('Kind').selectOption('send');
     await press(page, 'Create');
     const shown = await dialogOf(page).locator('pre').first().innerText();
     const token = shown.replace('export CARILLON_API_KEY=', '');
     await press(page, 'I have saved it');
     const row = page.getByRole('row', { name: /^Shop/ });
-    await expect(row.innerText()).resolves.not.toContain(token);
+    const text = await row.innerText();
+    expect(text).toContain('send-only');
+    expect(text).not.toContain(token);
     await expect(stage().request('GET', '/v1/my/messages', { token })).resolves.toMatchObject({
       status: 200,
+    });
+    await expect(stage().request('GET', '/v1/my/contacts', { token })).resolves.toMatchObject({
+      status: 403,
     });
 
     await row.getByRole('button', { name: 'Revoke' }).click();

@@ -3163,6 +3163,7 @@ export interface components {
             name: string;
             prefix: string;
             test: boolean;
+            scopes: "send"[] | null;
             rate_limit_per_second: number | null;
             /** Format: date-time */
             last_used_at: string | null;
@@ -3815,6 +3816,7 @@ export interface components {
             name: string;
             prefix: string;
             test: boolean;
+            scopes: "send"[] | null;
             rate_limit_per_second: number | null;
             /** Format: date-time */
             last_used_at: string | null;
@@ -7929,6 +7931,7 @@ export interface operations {
                     name?: string;
                     /** @default false */
                     test?: boolean;
+                    scopes?: "send"[] | null;
                     brand_id?: number;
                     rate_limit_per_second?: number | null;
                 };
@@ -8021,6 +8024,7 @@ export interface operations {
                     key?: unknown;
                     brand_id?: unknown;
                     test?: unknown;
+                    scopes?: unknown;
                     rate_limit_per_second?: unknown;
                     name?: string;
                 };

@@ -48,7 +48,7 @@ function createRoute(pool: pg.Pool, limit: number): RouteDefinition {
     tag,
     summary: 'Create an API key of a brand',
     description:
-      'The response contains the key, which is shown only once. A brand has at most 100 valid keys.',
+      'The response contains the key, which is shown only once. A brand has at most 100 valid keys, send-only ones included.',
     auth: 'brand',
     testKeys: 'refused',
     usersOnly: true,
@@ -66,6 +66,7 @@ function createRoute(pool: pg.Pool, limit: number): RouteDefinition {
         brandId,
         name: body.name,
         test: body.test,
+        scopes: body.scopes,
         rateLimitPerSecond: body.rate_limit_per_second,
         isLimited: true,
       });

@@ -14,6 +14,10 @@ const fields = {
   name: z.string(),
   prefix: z.string().meta({ description: 'The first characters of the key, by which people recognize it.' }),
   test: z.boolean().meta({ description: 'Whether it is a test key, whose messages are not sent.' }),
+  scopes: z.array(z.literal('send')).nullable().meta({
+    description:
+      '`["send"]`: a send-only key, which can send, and read what it sent. Null: it acts as an admin.',
+  }),
   rate_limit_per_second: z.int().nullable().meta({
     description: 'Requests per second; null: the limit of this installation; 0: no limit.',
   }),
@@ -35,9 +39,25 @@ export const createdApiKeySchema = z
   })
   .meta({ id: 'CreatedApiKey' });
 
+const ONE_SCOPE = 'must be ["send"]';
+
+/** Empty scopes would be a key that can do nothing. */
+const scopes = z
+  .array(z.literal('send'))
+  .min(1, ONE_SCOPE)
+  .max(1, ONE_SCOPE)
+  .transform((): ['send'] => ['send'])
+  .nullish()
+  .meta({
+    description:
+      '`["send"]`: a key for programs that keep it where others may read it. It can send messages, upload their files, ' +
+      'and read what it sent; all else is a 403. Not for test keys. By default a key acts as an admin of its brand.',
+  });
+
 export const createApiKeyBody = z.strictObject({
   name: oneLine(MAX_NAME).default(''),
   test: z.boolean().default(false),
+  scopes,
   brand_id: z
     .int()
     .min(1)
@@ -57,6 +77,7 @@ export const changedApiKeyReadOnlyFields = [
   ...apiKeyReadOnlyFields,
   'brand_id',
   'test',
+  'scopes',
   'rate_limit_per_second',
 ];
 

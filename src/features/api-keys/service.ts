@@ -16,6 +16,7 @@ import {
   insertApiKey,
   updateApiKey,
   updateRevoked,
+  VALID_KEYS_OF_BRAND,
   type ApiKeyRow,
   type ApiKeyScope,
 } from './model.ts';
@@ -29,6 +30,8 @@ export interface NewApiKey {
   brandId?: number;
   name?: string;
   test?: boolean;
+  /** `send`: a send-only key, which is no test key. Null, and by default: what an admin may do. */
+  scopes?: ['send'] | null | undefined;
   rateLimitPerSecond?: number | null;
   /** Whether the number of keys is limited; not for operators. */
   isLimited?: boolean;
@@ -44,13 +47,16 @@ const LEASE_MARGIN_MS = 50;
  * Creates a key of a brand.
  * @param db if the number of keys is limited, the client of a transaction
  * @returns the row, and the key itself, which is not stored and cannot be shown again
- * @throws AppError `not_found` if the account has no such brand, or no brand yet; `validation_error` beyond the limit
+ * @throws AppError `not_found` if the account has no such brand, or no brand yet; `validation_error` beyond the limit,
+ *   and for a test key with scopes
  */
 export async function createApiKey(
   db: Queryable,
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKeyRow; key: string }> {
-  const generated = generateKey(input.test ? 'test' : 'live');
+  const { scopes = null, test = false } = input;
+  if (test && scopes) throw invalid({ scopes: ['a test key sends nothing; leave out `scopes`'] });
+  const generated = generateKey(scopes ? 'send' : test ? 'test' : 'live');
   const brandId = await findBrandId(db, input, input.brandId);
   if (brandId === null) throw notFound('brand');
   if (input.isLimited) await requireRoom(db, brandId);
@@ -60,14 +66,15 @@ export async function createApiKey(
     name: input.name,
     display_prefix: generated.displayPrefix,
     digest: generated.digest,
-    test: generated.kind === 'test',
+    test,
+    scopes,
     rate_limit_per_second: input.rateLimitPerSecond,
   });
   return { apiKey, key: generated.key };
 }
 
 async function requireRoom(trx: Queryable, brandId: number): Promise<void> {
-  const keys = await countUnderLock(trx, brandId, 'api_keys where brand_id = $1 and revoked_at is null');
+  const keys = await countUnderLock(trx, brandId, VALID_KEYS_OF_BRAND);
   if (keys < MAX_KEYS_PER_BRAND) return;
   throw invalid({ api_keys: [`are limited to ${MAX_KEYS_PER_BRAND} for each brand; revoke one first`] });
 }
@@ -79,6 +86,7 @@ export function presentApiKey(row: ApiKeyRow): ApiKey {
     name: row.name,
     prefix: row.display_prefix,
     test: row.test,
+    scopes: row.scopes,
     rate_limit_per_second: row.rate_limit_per_second,
     last_used_at: row.last_used_at?.toISOString() ?? null,
     revoked_at: row.revoked_at?.toISOString() ?? null,

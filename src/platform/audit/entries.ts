@@ -24,7 +24,9 @@ const INSERT = `
 insert into audit_entries (account_id, brand_id, actor_kind, actor_id, actor_name, action, resource_id, ip, request_id, status)
 select a.id, $2, $3, $4,
   case when $3 = 'user' then (select email from users where id = $4)
-    else (select concat_ws(' ', display_prefix, nullif(name, '')) from api_keys where id = $4) end,
+    else (select concat_ws(' ', k.display_prefix, nullif(k.name, '')) from (
+      select display_prefix, name from api_keys where id = $4
+      union all select display_prefix, name from send_keys where id = $4) k) end,
   $5, $6, $7, $8, $9::smallint
 from ${accountsSql('$1', `$4 and $3 = 'user'`)} a`;
 

@@ -36,6 +36,7 @@ describe('POST /v1/my/api_keys', () => {
       name: 'shop',
       prefix: key.slice(0, 13),
       test: false,
+      scopes: null,
       rate_limit_per_second: null,
       last_used_at: null,
       revoked_at: null,
@@ -54,6 +55,53 @@ describe('POST /v1/my/api_keys', () => {
     const second = await create({ test: true }, headers);
     expect(first.body.key).toMatch(/^crl_test_/);
     expect(second.body).toEqual({ ...first.body, key: null });
+  });
+
+  it('creates send-only keys, which are listed, counted, renamed and revoked with the others', async () => {
+    const brand_id = await createBrand(api.database.pool, { accountId: api.accountId, companyName: 'Three' });
+    const live = await create({ brand_id });
+    const made = await create({ brand_id, name: 'blog', scopes: ['send'], rate_limit_per_second: 20 });
+    expect([made.status, made.body]).toEqual([
+      201,
+      expect.objectContaining({ scopes: ['send'], test: false, key: expect.stringMatching(/^crl_send_/) }),
+    ]);
+    const key = String(made.body.key);
+    const id = Number(made.body.id);
+    expect(made.body.prefix).toBe(key.slice(0, 13));
+    const listed = await asOwner('GET', `${PATH}?brand_id=${brand_id}`);
+    expect(listed.list.map((each) => [each.id, each.scopes])).toEqual([
+      [id, ['send']],
+      [live.body.id, null],
+    ]);
+    expect(listed.headers.get('X-Total-Count')).toBe('2');
+    expect(await idsOf(`?brand_id=${brand_id}&after=${id}`)).toEqual([live.body.id]);
+    const renamed = await asOwner('PATCH', `${PATH}/${id}`, { name: 'site', scopes: ['send'] });
+    expect(renamed.body).toMatchObject({ id, name: 'site', scopes: ['send'], rate_limit_per_second: 20 });
+    expect(
+      (await api.request('PATCH', `${PATH}/${id}`, { token: api.other.userJwt, body: { name: 'x' } })).status,
+    ).toBe(404);
+    const messages = () => api.request('GET', '/v1/my/messages', { token: key });
+    expect((await messages()).headers.get('RateLimit-Limit')).toBe('40');
+    const revoked = await asOwner('DELETE', `${PATH}/${id}`);
+    expect(revoked.body).toMatchObject({ id, revoked_at: expect.any(String) });
+    expect((await messages()).status).toBe(401);
+    expect(await idsOf(`?brand_id=${brand_id}&revoked=true`)).toEqual([id]);
+    const repeated = await asOwner('DELETE', `${PATH}/${id}`);
+    expect(repeated.body).toEqual(revoked.body);
+  });
+
+  it('refuses other scopes, and scopes of a test key', async () => {
+    const cases: [object, unknown][] = [
+      [{ scopes: [] }, { scopes: ['must be ["send"]'] }],
+      [{ scopes: ['read'] }, { 'scopes.0': [expect.any(String)] }],
+      [{ scopes: ['send', 'send'] }, { scopes: ['must be ["send"]'] }],
+      [{ scopes: 'send' }, { scopes: expect.any(Array) }],
+      [{ scopes: ['send'], test: true }, { scopes: ['a test key sends nothing; leave out `scopes`'] }],
+    ];
+    for (const [body, errors] of cases) {
+      const answer = await create(body);
+      expect([body, answer.status, answer.body.validation_errors]).toEqual([body, 422, errors]);
+    }
   });
 
   it('refuses a brand of another account', async () => {
@@ -75,10 +123,19 @@ describe('POST /v1/my/api_keys', () => {
     const brand_id = await createBrand(api.database.pool, { accountId: api.accountId, companyName: 'Many' });
     await api.database.pool.query(
       `insert into api_keys (account_id, brand_id, display_prefix, digest)
-       select $1, $2, 'crl', sha256(n::text::bytea) from generate_series(1, 99) n`,
+       select $1, $2, 'crl', sha256(n::text::bytea) from generate_series(1, 60) n`,
       [api.accountId, brand_id],
     );
-    const answers = await Promise.all([create({ brand_id }), create({ brand_id }), create({ brand_id })]);
+    await api.database.pool.query(
+      `insert into send_keys (account_id, brand_id, display_prefix, digest)
+       select $1, $2, 'crl', sha256(n::text::bytea) from generate_series(1, 39) n`,
+      [api.accountId, brand_id],
+    );
+    const answers = await Promise.all([
+      create({ brand_id }),
+      create({ brand_id, scopes: ['send'] }),
+      create({ brand_id }),
+    ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 422, 422]);
   });
 });

@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { json } from 'node:stream/consumers';
+import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKey, parseKey } from '../../../src/platform/auth/api-key.ts';
 import { createFindKey } from '../../../src/platform/auth/find-key.ts';
 import { createKeyLookup } from '../../../src/platform/auth/key-lookup.ts';
+import { createLastUses } from '../../../src/platform/auth/last-use.ts';
 import type { Queryable } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertSendKey, type SendKey } from '../../support/send-keys.ts';
@@ -58,6 +60,11 @@ describe('a route', () => {
       }
     }
     expect(wrong).toEqual([]);
+    const { rows } = await api.database.pool.query(
+      `select distinct actor_name from audit_entries where actor_kind = 'api_key' and actor_id = $1 and status = 403`,
+      [sender.id],
+    );
+    expect(rows).toEqual([{ actor_name: `${sender.key.slice(0, 13)} wordpress` }]);
   });
 
   it('of these few takes send-only keys', async () => {
@@ -120,6 +127,15 @@ describe('the look-up', () => {
     expect((await findKey(api.apiKey))?.tenant).toMatchObject({ role: 'admin' });
     expect(await findKey('secret')).toBeNull();
     expect(used).toEqual([sender.id, api.apiKeyId]);
+  });
+
+  it('records its last use', async () => {
+    const uses = createLastUses(api.database.pool, ['api_keys', 'send_keys'], pino({ level: 'silent' }));
+    const { id } = await insertSendKey(api.database.pool, api);
+    uses.used(id);
+    await uses.stop();
+    const { rows } = await api.database.pool.query('select last_used_at from send_keys where id = $1', [id]);
+    expect(rows).toEqual([{ last_used_at: expect.any(Date) }]);
   });
 
   it('is unknown to a version without such keys, which takes it for no key at all', () => {

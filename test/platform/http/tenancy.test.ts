@@ -11,12 +11,15 @@ import {
 } from '../../support/conversations.ts';
 import { insertGrant } from '../../support/grants.ts';
 import { insertInbox } from '../../support/inboxes.ts';
+import { insertSendKey } from '../../support/send-keys.ts';
 import { addUpload } from '../../support/uploads.ts';
 
 let api: TestApi;
 let routes: RouteDefinition[];
+let sendKey: string;
 beforeAll(async () => {
   api = await startTestApi();
+  sendKey = (await insertSendKey(api.database.pool, api)).key;
   routes = api.routes.filter(({ auth }) => auth !== 'none' && auth !== 'grant');
 });
 afterAll(() => api.close());
@@ -264,13 +267,16 @@ describe('another tenant’s', () => {
       const make = makerOf(route.path);
       if (!make) throw new Error(`add a maker for ${route.path}`);
       const id = await make(api.other);
-      const answer = await send(route, route.path.replace(/:\w+/, String(id)).replaceAll(/:\w+/g, '1'));
-      expect([route.operationId, answer.status, answer.body.code]).toEqual([
-        route.operationId,
-        404,
-        'not_found',
-      ]);
-      expect(answer.text).not.toContain(MARK);
+      const path = route.path.replace(/:\w+/, String(id)).replaceAll(/:\w+/g, '1');
+      for (const token of [callerOf(route), ...(route.sendKeys === undefined ? [] : [sendKey])]) {
+        const answer = await send(route, path, {}, token);
+        expect([route.operationId, answer.status, answer.body.code]).toEqual([
+          route.operationId,
+          404,
+          'not_found',
+        ]);
+        expect(answer.text).not.toContain(MARK);
+      }
     }
   });
 
@@ -300,7 +306,7 @@ describe('another tenant’s', () => {
   it('brand is 404 on every route that needs an account, for a key and for a session', async () => {
     for (const route of routes.filter(({ auth }) => auth !== 'user')) {
       const path = route.path.replaceAll(/:\w+/g, '1');
-      for (const token of [api.apiKey, api.userJwt]) {
+      for (const token of [api.apiKey, sendKey, api.userJwt]) {
         const answer = await send(route, path, { 'X-Brand-Id': String(api.other.brandId) }, token);
         expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
         expect([route.operationId, ...errorsOf(route)]).toContain('not_found');

@@ -91,7 +91,7 @@ const columns = (brandText: (id: number) => string): readonly TableColumn<Schema
   {
     key: 'test',
     header: 'Kind',
-    cell: ({ test }) => <StatusBadge status={test ? 'test' : 'live'} tone={test ? 'quiet' : 'good'} />,
+    cell: (key) => <KindBadge apiKey={key} />,
   },
   { key: 'brand_id', header: 'Brand', width: '9rem', cell: (key) => brandText(key.brand_id), wideOnly: true },
   {
@@ -105,5 +105,10 @@ const columns = (brandText: (id: number) => string): readonly TableColumn<Schema
   { key: 'created_at', header: 'Created', cell: (key) => <Time at={key.created_at} />, wideOnly: true },
   { key: 'actions', header: 'Actions', width: '13rem', cell: (key) => <KeyActions apiKey={key} /> },
 ];
+
+function KindBadge({ apiKey: { test, scopes } }: { apiKey: Schemas['ApiKey'] }) {
+  if (test) return <StatusBadge status="test" tone="quiet" />;
+  return <StatusBadge status={scopes === null ? 'live' : 'send-only'} tone="good" />;
+}
 
 const rateText = (limit: number | null) => (limit === 0 ? 'no limit' : String(limit ?? 'default'));

@@ -8,24 +8,28 @@ import { formText } from '../../ui/form.ts';
 import { useKept } from '../../ui/kept-form.tsx';
 import { brandOptions } from './brand-options.ts';
 
-const FIELDS = ['name', 'test', 'brand_id', 'rate_limit_per_second'];
+const FIELDS = ['name', 'test', 'scopes', 'brand_id', 'rate_limit_per_second'];
 const KINDS = [
   { value: 'live', label: 'Live: messages are sent' },
+  { value: 'send', label: 'Send-only: it can send, and read what it sent' },
   { value: 'test', label: 'Test: messages are checked, but not sent' },
 ];
 
 interface NewKey {
   name: string;
   test: boolean;
+  scopes: ['send'] | null;
   brand_id: number;
   rate_limit_per_second: number | null;
 }
 
 function readKey(form: FormData): NewKey {
   const limit = formText(form, 'rate_limit_per_second');
+  const kind = formText(form, 'kind');
   return {
     name: formText(form, 'name').trim(),
-    test: formText(form, 'kind') === 'test',
+    test: kind === 'test',
+    scopes: kind === 'send' ? ['send'] : null,
     brand_id: Number(formText(form, 'brand_id')),
     rate_limit_per_second: limit === '' ? null : Number(limit),
   };
@@ -61,7 +65,11 @@ export function CreateKeyDialog({
         <Field label="Name" hint="Such as the program that will use it." error={create.errorOf('name')}>
           <TextInput name="name" maxLength={100} autoComplete="off" required autoFocus />
         </Field>
-        <Field label="Kind" error={create.errorOf('test')}>
+        <Field
+          label="Kind"
+          hint="Send-only is for programs that keep their key where others may read it, such as a website."
+          error={create.errorOf('test') ?? create.errorOf('scopes')}
+        >
           <Select name="kind" options={KINDS} />
         </Field>
         <Field label="Brand" error={create.errorOf('brand_id')}>
