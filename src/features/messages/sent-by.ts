@@ -27,11 +27,13 @@ export async function findForeignKeys(
   const sendKey = sendKeyOf(tenant);
   if (sendKey === null || keys.length === 0) return new Set();
   const { rows } = await db.query<{ key: string }>(
+    // The messages are looked up by their ids, whatever the planner expects of their number.
     `select k.key from idempotency_keys k
+     left join lateral (
+       select m.send_key_id from messages m where m.id = k.resource_id and m.brand_id = $1 offset 0) m on true
      where k.brand_id = $1 and k.endpoint = $2 and k.key = any($3)
        and k.created_at >= now() - make_interval(days => $4)
-       and not exists (
-         select 1 from messages m where m.id = k.resource_id and m.brand_id = $1 and m.send_key_id = $5)`,
+       and m.send_key_id is distinct from $5`,
     [tenant.brandId, endpoint, keys, IDEMPOTENCY_DAYS, sendKey],
   );
   return new Set(rows.map(({ key }) => key));

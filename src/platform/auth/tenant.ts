@@ -29,7 +29,7 @@ export interface AccountTenant {
   accountId: number;
   brandId: number | null;
   actor: Actor;
-  /** An API key acts as `admin` inside its own brand. */
+  /** An API key acts as `admin` inside its own brand, a send-only one as `member`. */
   role: Role;
   /** An assistant calls, and its user has not confirmed that it changes what is being sent; see `requireSender`. */
   unconfirmed?: true;

@@ -140,7 +140,7 @@ interface RouteBase<Auth extends RouteAuth = RouteAuth> {
   testKeys?: TestKeys;
   /** Whether send-only keys may call the route, all of it or what `only` says. By default they get 403. */
   sendKeys?: 'allowed' | { only: string };
-  /** Roles that may call the route; all others get 403. All roles by default. An API key acts as `admin`. */
+  /** Roles that may call the route; all others get 403. All roles by default. An API key acts as `admin`, a send-only one as `member`. */
   roles?: Role[];
   /** Whether only signed-in users may call the route; an API key then gets 403. */
   usersOnly?: true;
