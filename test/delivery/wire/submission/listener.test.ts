@@ -133,7 +133,7 @@ describe('logins', () => {
   it('take an API key as the password, with any user name', async () => {
     const client = await startTlsDialogue(submission.tlsPort);
     await client.say('EHLO app.example.com');
-    const unknown = generateKey(false).key;
+    const unknown = generateKey('live').key;
     const attempt = (password: string) => client.say(`AUTH PLAIN ${plainLogin(password, 'someone')}`);
     expect(await attempt('swordfish')).toBe('535 5.7.8 the password must be an API key');
     expect(await attempt(unknown)).toBe('535 5.7.8 the API key is unknown or revoked');
@@ -148,7 +148,7 @@ describe('logins', () => {
     const own = await start({ findKey: (text) => (asked.push(text), find(text)) });
     const client = await startTlsDialogue(own.tlsPort);
     await client.say('EHLO app.example.com');
-    const { key } = generateKey(false);
+    const { key } = generateKey('live');
     for (let failures = 1; failures < 10; failures += 1)
       expect(await client.say(`AUTH PLAIN ${plainLogin(key)}`)).toMatch(/^535 5\.7\.8 /);
     expect(await client.say(`AUTH PLAIN ${plainLogin(key)}`)).toBe('421 4.7.0 too many failed logins');
@@ -175,7 +175,7 @@ describe('logins', () => {
     // The first login from this network, which has guessed no key.
     expect(await guess([tenant.apiKey])).toEqual(['235 Authe']);
     // Now it guesses keys, with their checksums.
-    const newKey = () => generateKey(false).key;
+    const newKey = () => generateKey('live').key;
     const keys = (await Promise.all(many(3, newKey).map(() => guess(many(9, newKey))))).flat();
     expect(keys.filter((reply) => reply === '454 4.7.0')).toHaveLength(7);
     expect(await guess([tenant.apiKey])).toEqual(['235 Authe']);
