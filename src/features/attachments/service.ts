@@ -10,7 +10,13 @@ import { foldedSize, openFolded } from '../../platform/storage/folded.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import type { FileDecoder } from './decode-gate.ts';
 import { findFiles, insertFiles, keepFiles, releaseFiles } from './model.ts';
-import { fingerprintOfFiles, readAttachments, type ReadAttachments, type ReadDeps, type ReadFile } from './read.ts';
+import {
+  fingerprintOfFiles,
+  readAttachments,
+  type ReadAttachments,
+  type ReadDeps,
+  type ReadFile,
+} from './read.ts';
 import type { AttachmentBody } from './schema.ts';
 
 export { bufferSource } from './byte-source.ts';
