@@ -24,7 +24,7 @@ export interface AttachmentFields {
 
 /** A file of a letter that is sent. */
 export interface LetterFile extends AttachmentFields {
-  /** The position in the letter, from 1. */
+  /** The position in the letter, from 1; 0: the body of an opaque letter. */
   n: number;
   /** Of the bytes, not folded, in hexadecimal digits. */
   sha256: string;
@@ -39,7 +39,10 @@ export interface LetterPart {
   replyTo: string[] | null;
   /** Who stands in the header, in this order. Erased recipients are left out. */
   recipients: { kind: Exclude<RecipientKind, 'bcc'>; address: string }[];
+  /** Of an opaque letter: its body alone, with the number 0. */
   files: LetterFile[];
+  /** The fields of a body that passes as it is; null: the letter is built. */
+  opaque?: { fields: [name: string, value: string][] } | null;
 }
 
 /**

@@ -124,7 +124,7 @@ export function prepareWhole(content: WholeContent): PreparedWhole {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-function formatOpening({ from, subject, letter: { replyTo } }: WholeContent): string[] {
+export function formatOpening({ from, subject, letter: { replyTo } }: WholeContent): string[] {
   return [
     formatAddressField('From', from),
     ...(replyTo.length > 0 ? [formatAddressesField('Reply-To', replyTo)] : []),
@@ -133,7 +133,7 @@ function formatOpening({ from, subject, letter: { replyTo } }: WholeContent): st
 }
 
 /** Without any recipient who may be shown, the field says so (RFC 5322 §3.4), because some servers require one. */
-function formatRecipients({ to, cc }: WholeLetter): string[] {
+export function formatRecipients({ to, cc }: WholeLetter): string[] {
   if (to.length === 0 && cc.length === 0) return ['To: undisclosed-recipients:;'];
   return [
     ...(to.length > 0 ? [formatAddressesField('To', to)] : []),
@@ -142,7 +142,7 @@ function formatRecipients({ to, cc }: WholeLetter): string[] {
 }
 
 /** To, Cc and Date are oversigned. */
-function ownNames(recipientFields: readonly string[]): string[] {
+export function ownNames(recipientFields: readonly string[]): string[] {
   const has = (name: string) => recipientFields.some((field) => field.startsWith(`${name}:`));
   const recipients = ['To', 'Cc'].flatMap((name) => (has(name) ? [name, name] : [name]));
   return [...recipients, 'Date', 'Date', 'Message-ID'];

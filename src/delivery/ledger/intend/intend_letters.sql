@@ -24,15 +24,17 @@ with alive as (
 ), letter as materialized (
   -- A letter and all its copies are in one range of ids, so these bounds leave out other partitions.
   select l.id as message_id, l.html, l.text, l.headers, l.wire_bytes, several.yes as several,
-    jsonb_build_object('id', l.id, 'replyTo', l.reply_to, 'recipients', (
+    l.opaque is not null as is_raw,
+    jsonb_build_object('id', l.id, 'replyTo', l.reply_to, 'opaque', l.opaque, 'recipients', (
       select coalesce(jsonb_agg(jsonb_build_object('kind', r.kind, 'address', r.address) order by r.further, r.place), '[]')
       from (
-        select s.recipient_kind as kind, s.to_address as address, false as further, s.id as place
+        select s.recipient_kind as kind, s.to_address as address, false as further,
+          coalesce(l.places[array_position(l.message_ids, s.id)], s.id) as place
         from messages s
         where s.id = any(l.message_ids) and s.id between ($6::bigint >> 32 << 32) and ($7::bigint | 4294967295)
           and s.recipient_kind <> 'bcc' and s.to_address is not null
         union all
-        select a.kind, a.address, true, a.n from letter_addresses a where a.letter_id = l.id) r
+        select a.kind, a.address, l.places is null, a.n from letter_addresses a where a.letter_id = l.id) r
     ), 'files', (
       select coalesce(jsonb_agg(jsonb_build_object('n', t.n, 'filename', t.filename, 'contentType', t.content_type,
         'contentId', t.content_id, 'disposition', t.disposition, 'size', t.size, 'sha256', encode(t.sha256, 'hex'),
@@ -42,7 +44,10 @@ with alive as (
       where t.message_id = l.id)) as part
   from letters l cross join lateral (
     select cardinality(l.message_ids) > 1
-      or exists (select from letter_addresses a where a.letter_id = l.id) as yes) several
+      or exists (select from letter_addresses a where a.letter_id = l.id)
+      or exists (
+        select from messages b where b.id = l.id and b.id between ($6::bigint >> 32 << 32) and $7
+          and b.recipient_kind = 'bcc') as yes) several
   where l.id between ($6::bigint >> 32 << 32) and $7 and l.id = any(array(
     select m.letter_id from messages m where m.id = any($4) and m.id between $6 and $7))
 ), provider as materialized (
@@ -55,7 +60,12 @@ with alive as (
     -- <cc_is_envelope>
     coalesce(case p.kind when 'sendgrid' then true when 'postmark' then true when 'resend' then true end, false)
     -- </cc_is_envelope>
-    as cc_is_envelope
+    as cc_is_envelope,
+    -- <takes_mime>
+    coalesce(case p.kind when 'capture' then true when 'smtp' then true when 'ses' then true
+      when 'mailgun' then true end, false)
+    -- </takes_mime>
+    as takes_mime
   from (
     select i.id, coalesce(r.kind, case when i.id = 0 then $10::text end) as kind
     from (select distinct provider_id as id from claimed) i left join providers r on r.id = i.id) p
@@ -64,7 +74,8 @@ with alive as (
     m.subject, m.tags, m.tracking, m.idempotency_key, m.segments, m.content_version_id, q.claim_epoch as epoch,
     q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, q.domain_id, q.price_month is not null as priced,
     a.has_contacts, c.html, c.text, c.headers, c.part,
-    coalesce(c.wire_bytes > p.max_bytes, false) or coalesce(c.several and p.cc_is_envelope, false) as unfit,
+    coalesce(c.wire_bytes > p.max_bytes, false) or coalesce(c.several and p.cc_is_envelope, false)
+      or coalesce(c.is_raw and not p.takes_mime, false) as unfit,
     -- <verdict>
     case when m.status not in ('queued', 'held', 'unknown') then 'gone'
     when (q.queued_at < now() - interval '72 hours' and m.hold ->> 'reason' = 'spend_cap') then 'spend_cap_end'

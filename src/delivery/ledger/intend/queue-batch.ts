@@ -6,7 +6,7 @@ import { giveBackCtes, limits, type Limits, PROVIDER_CANNOT_TAKE, verdictSql } f
 import type { Claim } from '../ownership/claims.ts';
 import type { BatchMessage, BatchRequest } from './batch.ts';
 import { type CheckedRow, withoutOptedOut } from './opted-out.ts';
-import { ccIsEnvelopeSql, maxBytesSql } from '../../terms/provider-facts.ts';
+import { ccIsEnvelopeSql, maxBytesSql, takesMimeSql } from '../../terms/provider-facts.ts';
 import { rerouteLetters } from './reroute-letters.ts';
 import { contactValuesSql, eventSql, noPriceInQueueCase, recipientCases } from './recipient-sql.ts';
 
@@ -52,6 +52,7 @@ export const intendLettersSql = defineSql(import.meta.url, './intend_letters.sql
     verdict,
     max_bytes: () => maxBytesSql('p.kind'),
     cc_is_envelope: () => ccIsEnvelopeSql('p.kind'),
+    takes_mime: () => takesMimeSql('p.kind'),
   },
 });
 

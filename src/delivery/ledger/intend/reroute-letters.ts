@@ -2,7 +2,7 @@ import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineSql } from '../../../platform/db/sql/define.ts';
 import type { Backlog } from '../../terms/backlog.ts';
 import { MESSAGE_LIFETIME } from '../../terms/message.ts';
-import { ccIsEnvelopeSql, maxBytesSql } from '../../terms/provider-facts.ts';
+import { ccIsEnvelopeSql, maxBytesSql, takesMimeSql } from '../../terms/provider-facts.ts';
 import { PROVIDER_CANNOT_TAKE } from '../limits/authority.ts';
 
 /** Maximum number of letters that one statement moves. */
@@ -15,9 +15,13 @@ export const rerouteLettersSql = defineSql(import.meta.url, './reroute_letters.s
     lifetime: () => MESSAGE_LIFETIME,
     max_bytes: () => maxBytesSql('p.kind'),
     cc_is_envelope: () => ccIsEnvelopeSql('p.kind'),
+    takes_mime: () => takesMimeSql('p.kind'),
     hold: (reason) => `jsonb_build_object('hold', jsonb_build_object('reason', '${reason}', 'until', null))`,
   },
 });
+
+/** Letters that wait; without a queue, they are claimed. */
+type RoutedBacklog = Pick<Backlog, 'class' | 'accountId' | 'providerId'> & Partial<Pick<Backlog, 'queue'>>;
 
 export interface LetterRoutes {
   /** Kinds of providers that recognize a message that they already have. */
@@ -34,13 +38,13 @@ export interface LetterRoutes {
  */
 export async function rerouteLetters(
   db: Queryable,
-  { class: priority, accountId, providerId }: Pick<Backlog, 'class' | 'accountId' | 'providerId'>,
+  { class: priority, accountId, providerId, queue }: RoutedBacklog,
   { repeatableKinds, defaultKind, claimed }: LetterRoutes,
 ): Promise<{ moved: number; providerIds: number[] }> {
   const values = [priority, accountId, providerId, repeatableKinds, defaultKind];
   const { rows } = await db.query<{ moved: number; providerIds: number[] }>({
     ...rerouteLettersSql,
-    values: [...values, claimed?.ids ?? null, claimed?.owner ?? null],
+    values: [...values, claimed?.ids ?? null, claimed?.owner ?? null, queue ?? null],
   });
   return rows[0] ?? { moved: 0, providerIds: [] };
 }

@@ -12,13 +12,14 @@
 -- $5 text: the kind of the provider in the setting
 -- $6 bigint[]: the claimed letters; null: those of the backlog that are due, or all if the provider was removed
 -- $7 bigint: the process that has claimed them, or null
+-- $8 text: the queue of the backlog
 -- locks: send_queue, without waiting; messages that are held, without waiting; then the row in held_backlogs
 with removed as (
   select $3::bigint <> 0 and not exists (
     select from providers where id = $3 and removed_at is null) as yes
 ), found as (
   select message_id from send_queue
-  where $6::bigint[] is null and owner is null and channel = 'email_whole' and class = $1 and account_id = $2
+  where $6::bigint[] is null and owner is null and channel = $8 and class = $1 and account_id = $2
     and provider_id = $3 and ((due_at <= now() and not held) or (select yes from removed))
   order by due_at, message_id limit
     -- <page>
@@ -37,7 +38,12 @@ with removed as (
     -- <cc_is_envelope>
     coalesce(case p.kind when 'sendgrid' then true when 'postmark' then true when 'resend' then true end, false)
     -- </cc_is_envelope>
-    as cc_is_envelope
+    as cc_is_envelope,
+    -- <takes_mime>
+    coalesce(case p.kind when 'capture' then true when 'smtp' then true when 'ses' then true
+      when 'mailgun' then true end, false)
+    -- </takes_mime>
+    as takes_mime
   from (
     select o.id, o.n, coalesce(r.kind, case when o.id = 0 then $5::text end) as kind
     from accounts a
@@ -62,12 +68,13 @@ with removed as (
     else (
       select a.id from able a
       where coalesce(l.wire_bytes <= a.max_bytes, true) and not coalesce(l.several and a.cc_is_envelope, false)
+        and not coalesce(l.is_raw and not a.takes_mime, false)
       order by a.n limit 1) end as target
   from send_queue q cross join lateral (
     select q.attempt_count > 0 and exists (
       select from message_events e where e.message_id = q.message_id and e.type = 'unknown') as yes) u
   left join lateral (
-    select l.wire_bytes, cardinality(l.message_ids) > 1
+    select l.wire_bytes, l.opaque is not null as is_raw, cardinality(l.message_ids) > 1 or m.recipient_kind = 'bcc'
       or exists (select from letter_addresses a where a.letter_id = l.id) as several
     from messages m join letters l on l.id = m.letter_id where m.id = q.message_id) l on true
   where q.message_id = any(case when $6::bigint[] is null then array(select message_id from found) else $6 end)
@@ -77,10 +84,10 @@ with removed as (
   update send_queue q set provider_id = p.target, owner = null
   from page p
   where q.message_id = any(array(select message_id from page where target is not null)) and q.message_id = p.message_id
-  returning q.provider_id, q.held
+  returning q.provider_id, q.held, q.channel
 ), held_backlog as (
   insert into held_backlogs as h (account_id, channel, class, provider_id, recheck_at)
-  select distinct $2, 'email_whole', $1, provider_id, now() from moved where held
+  select distinct $2, channel, $1, provider_id, now() from moved where held
   on conflict (account_id, channel, class, provider_id) do update set recheck_at = now()
 ), waiting as materialized (
   select message_id, uncertain from page

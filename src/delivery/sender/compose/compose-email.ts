@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type EmailAddress, parseEmailAddress } from '../../terms/addresses/email.ts';
 import { messageReference } from '../../terms/addresses/reference.ts';
 import { returnPathAddress } from '../../terms/addresses/return-path.ts';
+import { messageClasses } from '../../terms/message.ts';
 import {
   type SendingDomain,
   SendingDomainError,
@@ -96,6 +97,13 @@ export function composeEmail(
   return addressEmail(message, { content, prepared, to, sending }, deps);
 }
 
+/**
+ * The date in the header: for a message of a request, when it is to be sent, which is when it was accepted unless it is
+ * scheduled. Others may be queued again.
+ */
+export const dateOf = ({ class: priority, queuedAt, createdAt }: BatchMessage): Date =>
+  priority === messageClasses.transactional ? queuedAt : createdAt;
+
 interface AddressedEmail {
   content: EmailContent;
   prepared: PreparedContent;
@@ -118,7 +126,7 @@ export function addressEmail(
     {
       to,
       messageId: `${reference}@${deps.mailDomain}`,
-      date: message.createdAt,
+      date: dateOf(message),
       ...(tokens ? { tokens } : {}),
     },
     deps.signersFor(from.domain, sending),

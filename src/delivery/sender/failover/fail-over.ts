@@ -9,7 +9,7 @@ import {
   type QueueShare,
   shareName,
 } from '../../terms/backlog.ts';
-import { LETTER_QUEUE } from '../../terms/channels/queue-channel.ts';
+import { isLetterQueue } from '../../terms/channels/queue-channel.ts';
 import { rerouteLetters } from '../../ledger/intend/reroute-letters.ts';
 import { repeatableKinds } from '../../wire/providers/index.ts';
 import type { Backlogs } from '../turns/backlogs.ts';
@@ -106,7 +106,7 @@ async function rerouteOne(
   backlog: Backlog,
   defaultKind: string | null,
 ): Promise<{ moved: number; providerIds: readonly number[] }> {
-  if (backlog.queue === LETTER_QUEUE) return rerouteLetters(pool, backlog, { repeatableKinds, defaultKind });
+  if (isLetterQueue(backlog.queue)) return rerouteLetters(pool, backlog, { repeatableKinds, defaultKind });
   const reroute = backlog.class === BLOCKS_CLASS ? rerouteBlocks : rerouteBacklog;
   const { moved, providerId } = await reroute(pool, backlog);
   return { moved, providerIds: moved > 0 && providerId !== null ? [providerId] : [] };

@@ -18,7 +18,7 @@ import { createRecorder, type Recorder } from '../../../platform/queue/recorder.
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../../ledger/limits/authority.ts';
 import { type Backlog, shareName } from '../../terms/backlog.ts';
-import { LETTER_QUEUE } from '../../terms/channels/queue-channel.ts';
+import { isLetterQueue } from '../../terms/channels/queue-channel.ts';
 import { dropUnknownIntents } from '../../ledger/intend/batch.ts';
 import { MAX_BATCH } from '../turns/batch-size.ts';
 import { type Backlogs, countWaiting, createBacklogs, type DueBacklog } from '../turns/backlogs.ts';
@@ -289,7 +289,7 @@ class SendQueue implements QueueAdapter<Claim> {
 
   /** Whether this process sends what waits there. */
   #serves({ queue }: DueBacklog | Backlog): boolean {
-    return queue !== LETTER_QUEUE || this.#letters.problem() === null;
+    return !isLetterQueue(queue) || this.#letters.problem() === null;
   }
 
   #giveBackStalled(shares: readonly ProviderShare[]): void {

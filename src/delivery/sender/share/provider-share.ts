@@ -5,7 +5,7 @@ import type { LiveProcess } from '../../../platform/processes/process.ts';
 import type { QueueHandle } from '../../../platform/queue/loop.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { type Backlog, backlogName, shareName } from '../../terms/backlog.ts';
-import { LETTER_QUEUE } from '../../terms/channels/queue-channel.ts';
+import { LETTER_QUEUE, RAW_QUEUE } from '../../terms/channels/queue-channel.ts';
 import type { LimitSettings } from '../../ledger/limits/authority.ts';
 import { type HandOverResult, isOpen, onceKnown, untried } from '../../wire/adapters/port.ts';
 import type { HandOverOutcome } from '../../terms/hand-over-outcome.ts';
@@ -73,7 +73,10 @@ function createIntend(pool: pg.Pool) {
   };
 }
 
-const queueOf = ({ channel, letter }: BatchMessage) => (letter ? LETTER_QUEUE : channel);
+const queueOf = ({ channel, letter }: BatchMessage) => {
+  if (!letter) return channel;
+  return letter.opaque ? RAW_QUEUE : LETTER_QUEUE;
+};
 
 /** A sweep gives back claims that it has found unknown twice, two seconds apart. */
 const LATE_MS = 1_500;

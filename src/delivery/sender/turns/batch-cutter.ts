@@ -1,5 +1,5 @@
 import { BLOCKS_CLASS } from '../../terms/backlog.ts';
-import { LETTER_QUEUE, type QueueChannel } from '../../terms/channels/queue-channel.ts';
+import { isLetterQueue, type QueueChannel } from '../../terms/channels/queue-channel.ts';
 import { MAX_WEIGHT_AT_ONCE } from '../../content/templates/content-weight.ts';
 import { messageClasses } from '../../terms/message.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
@@ -70,7 +70,7 @@ function keyOf(claim: Claim): number {
 }
 
 const keysOf = (accountId: number, queue: QueueChannel | undefined): readonly number[] => {
-  const key = queue === LETTER_QUEUE ? accountId + LETTERS : accountId;
+  const key = isLetterQueue(queue) ? accountId + LETTERS : accountId;
   return [key, -key];
 };
 

@@ -1,6 +1,6 @@
 import { BLOCKS_CLASS } from '../../terms/backlog.ts';
 import type { Claim } from '../../ledger/ownership/claims.ts';
-import { LETTER_QUEUE, type QueueChannel } from '../../terms/channels/queue-channel.ts';
+import { isLetterQueue, type QueueChannel } from '../../terms/channels/queue-channel.ts';
 import { createBatchSizes, MAX_BATCH, type BatchSizes } from './batch-size.ts';
 import { BatchCutter, isHeavyClaim } from './batch-cutter.ts';
 import { type FileRoom, unboundedFiles } from './file-room.ts';
@@ -203,7 +203,7 @@ function createQueueWants(cutter: BatchCutter, sizes: BatchSizes, isStalled: () 
     wanted: () => (isStalled() ? 0 : wantedNow(waiting(), sizes.ahead())),
     wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waiting(), sizes.ahead())),
     has: (backlog: Parameters<ClaimBuffer['has']>[0]) =>
-      cutter.has(backlog) || (backlog.queue === LETTER_QUEUE && cutter.slow >= 2 * sizes.ahead()),
+      cutter.has(backlog) || (isLetterQueue(backlog.queue) && cutter.slow >= 2 * sizes.ahead()),
   };
 }
 

@@ -12,14 +12,20 @@ export const LETTER_QUEUE = 'email_whole';
  */
 export const RAW_QUEUE = 'email_raw';
 
-/** A value of `send_queue.channel`: the channel of the messages, or the queue of letters. */
-export type QueueChannel = Channel | typeof LETTER_QUEUE | typeof RAW_QUEUE;
+export type LetterQueue = typeof LETTER_QUEUE | typeof RAW_QUEUE;
 
-export const queueChannels: readonly QueueChannel[] = [...channels, LETTER_QUEUE];
+/** A value of `send_queue.channel`: the channel of the messages, or a queue of letters. */
+export type QueueChannel = Channel | LetterQueue;
+
+export const queueChannels: readonly QueueChannel[] = [...channels, LETTER_QUEUE, RAW_QUEUE];
+
+/** Whether the messages of a queue are copies of letters. */
+export const isLetterQueue = (queue: string | undefined): queue is LetterQueue =>
+  queue === LETTER_QUEUE || queue === RAW_QUEUE;
 
 /** The channel of the messages in a queue; null: the queue is that of another version. */
 export function channelOfQueue(queue: string): Channel | null {
-  if (queue === LETTER_QUEUE) return 'email';
+  if (isLetterQueue(queue)) return 'email';
   return channels.find((channel) => channel === queue) ?? null;
 }
 

@@ -53,8 +53,10 @@ export interface StreamedMessage {
   readonly size: number;
   readonly smtpUtf8: boolean;
   readonly eightBit: boolean;
+  /** A line may begin with a dot; absent: none does. */
+  readonly mayHaveDots?: boolean;
   /**
-   * The message in pieces of at most 64 KiB, the same each time. Each line ends with CRLF, and none begins with a dot.
+   * The message in pieces of at most 64 KiB, the same each time. Each line ends with CRLF.
    * @throws Error if a file cannot be read; then the pieces so far are no message
    */
   pieces(): AsyncIterable<Buffer>;

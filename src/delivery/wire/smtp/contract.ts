@@ -44,6 +44,8 @@ export interface SmtpTarget {
 export interface StreamedData {
   /** Bytes of all pieces. */
   readonly size: number;
+  /** A line may begin with a dot, to which another is added on the way; absent: none does. */
+  readonly mayHaveDots?: boolean;
   /**
    * The message in pieces of moderate size. The next is read after the previous one has left the process.
    * @throws Error if it cannot be read; then the server gets no final dot

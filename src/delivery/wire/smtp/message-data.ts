@@ -62,6 +62,31 @@ export function inPieces(body: Uint8Array | string, pieceBytes: number): Streame
   };
 }
 
+/** Adds a dot before each dot that begins a line, also of a line that begins in the next piece. */
+function createDotStuffer(): (piece: Uint8Array) => Uint8Array {
+  let previous = LF;
+  return (piece) => {
+    let dots = 0;
+    let before = previous;
+    for (const byte of piece) {
+      if (byte === DOT && before === LF) dots += 1;
+      before = byte;
+    }
+    const stuffed = dots === 0 ? piece : new Uint8Array(piece.length + dots);
+    if (dots > 0) {
+      let to = 0;
+      before = previous;
+      for (const byte of piece) {
+        if (byte === DOT && before === LF) stuffed[to++] = DOT;
+        stuffed[to++] = byte;
+        before = byte;
+      }
+    }
+    previous = before;
+    return stuffed;
+  };
+}
+
 /** Where the pieces of a message go. */
 interface PieceWriter {
   /** Resolves once the next piece may be written; with false if there is nothing left to write it to. */
@@ -77,12 +102,13 @@ interface PieceWriter {
 export async function writeInPieces(data: StreamedData, writer: PieceWriter): Promise<void> {
   let left = data.size;
   let last: Uint8Array | null = null;
+  const stuffed = data.mayHaveDots ? createDotStuffer() : (bytes: Uint8Array) => bytes;
   for await (const bytes of data.pieces()) {
     if (bytes.length === 0) continue;
     left -= bytes.length;
     if (left < 0) break;
-    if (left === 0) last = bytes;
-    else if (!(await writer.piece(bytes))) return;
+    if (left === 0) last = stuffed(bytes);
+    else if (!(await writer.piece(stuffed(bytes)))) return;
   }
   if (!last || left !== 0) throw new Error(`the message does not have ${data.size} bytes`);
   writer.last(last);

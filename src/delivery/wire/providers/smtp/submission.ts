@@ -40,6 +40,7 @@ function dataOf(email: OutgoingMail, tags: string): SmtpSubmission['data'] {
 function streamedAfter(tags: string, message: StreamedMessage): StreamedData {
   return {
     size: tags.length + message.size,
+    ...(message.mayHaveDots && { mayHaveDots: true }),
     async *pieces() {
       yield Buffer.from(tags);
       yield* message.pieces();
