@@ -24,7 +24,7 @@ comment on column send_keys.id is 'no id of api_keys';
 comment on column send_keys.display_prefix is 'the beginning of the key, by which people recognize it';
 comment on column send_keys.digest is 'SHA-256 of the key, which is not stored';
 comment on column send_keys.rate_limit_per_second is 'null: the setting; 0: no limit';
-comment on column send_keys.last_used_at is 'written some seconds late';
+comment on column send_keys.last_used_at is 'null: never; written some seconds late';
 comment on column send_keys.revoked_at is 'from then on it is refused';
 
 alter table attachment_uploads add column send_key_id bigint;

@@ -641,6 +641,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/messages/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["sendMessageBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/messages/{id}/resend": {
         parameters: {
             query?: never;
@@ -3196,6 +3212,39 @@ export interface components {
             ip: string | null;
             request_id: string | null;
         };
+        BatchMessage: {
+            /** @enum {string} */
+            channel?: "email" | "sms";
+            to?: string | string[];
+            cc?: string | string[];
+            bcc?: string | string[];
+            subject?: string;
+            html?: string;
+            body?: string;
+            template_id?: number;
+            variables?: {
+                [key: string]: unknown;
+            };
+            from?: string;
+            from_email?: string;
+            reply_to?: string | string[];
+            in_reply_to?: string;
+            references?: string[];
+            headers?: {
+                [key: string]: string;
+            };
+            tags?: {
+                [key: string]: string;
+            };
+            tracking?: {
+                opens?: boolean;
+                clicks?: boolean;
+            };
+            /** Format: date-time */
+            scheduled_at?: string;
+            attachments?: components["schemas"]["NewAttachment"][];
+            idempotency_key?: string;
+        };
         Brand: {
             id: number;
             account_id: number;
@@ -4831,6 +4880,26 @@ export interface components {
             content_id: string | null;
             /** @enum {string} */
             disposition: "attachment" | "inline";
+        };
+        MessageBatch: {
+            created: number;
+            replayed: number;
+            refused: number;
+            results: ({
+                /** @enum {string} */
+                status: "created" | "replayed";
+                message: components["schemas"]["AcceptedMessage"] | null;
+            } | {
+                /** @constant */
+                status: "refused";
+                error: {
+                    code: string;
+                    message: string;
+                    validation_errors: {
+                        [key: string]: string[];
+                    };
+                };
+            })[];
         };
         MessageDetail: {
             id: number;
@@ -8596,6 +8665,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AcceptedMessage"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["BrandRequiredOrInsufficientFundsOrReservedHeaderOrReservedTagOrSandboxLimitReachedOrSenderNotVerifiedOrSpendCapReachedOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sendMessageBatch: {
+        parameters: {
+            query?: {
+                atomic?: "true" | "false";
+            };
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    default?: {
+                        /** @enum {string} */
+                        channel?: "email" | "sms";
+                        subject?: string;
+                        html?: string;
+                        body?: string;
+                        template_id?: number;
+                        variables?: {
+                            [key: string]: unknown;
+                        };
+                        from?: string;
+                        from_email?: string;
+                        reply_to?: string | string[];
+                        in_reply_to?: string;
+                        references?: string[];
+                        headers?: {
+                            [key: string]: string;
+                        };
+                        tags?: {
+                            [key: string]: string;
+                        };
+                        tracking?: {
+                            opens?: boolean;
+                            clicks?: boolean;
+                        };
+                        /** Format: date-time */
+                        scheduled_at?: string;
+                        attachments?: components["schemas"]["NewAttachment"][];
+                    };
+                    messages: components["schemas"]["BatchMessage"][];
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageBatch"];
                 };
             };
             400: components["responses"]["MalformedJson"];

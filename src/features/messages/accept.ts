@@ -140,7 +140,7 @@ function followerAnswer(row: Row, leader: Row, outcome: Outcome): Answer {
 }
 
 /** Bytes of a message in the statement, roughly. */
-function bytesOf({ html, text, subject, headers, tags }: MessageDraft): number {
+export function bytesOf({ html, text, subject, headers, tags }: MessageDraft): number {
   const small = JSON.stringify([subject, headers, tags]).length;
   return small + Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '');
 }

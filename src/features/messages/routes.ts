@@ -30,6 +30,7 @@ import {
 } from './schema.ts';
 import { brandValues, createBrandOf, createMessageContents } from '../templates/service.ts';
 import { createAttachments, type FileDecoder } from '../attachments/service.ts';
+import { createBatchRoute } from './batch-routes.ts';
 import { createFileRoute } from './file-routes.ts';
 import type { Reader } from './letter-presenter.ts';
 import { createRenderedContents } from './rendered.ts';
@@ -157,11 +158,12 @@ function resendRoute(messages: MessageService): RouteDefinition {
   });
 }
 
-/** POST /messages, GET /messages, GET /messages/:id and its files, POST /messages/:id/resend. */
+/** POST /messages, POST /messages/batch, GET /messages, GET /messages/:id and its files, POST /messages/:id/resend. */
 export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
   const messages = messageService(deps);
   return [
     sendRoute(messages),
+    createBatchRoute(messages, sendErrors),
     resendRoute(messages),
     createFileRoute(messages),
     defineRoute({

@@ -104,6 +104,8 @@ const fields = z
   })
   .check(betweenFields);
 
+export const messageFields = fields.shape;
+
 /** POST /messages (interface section 4.3). */
 export const sendMessageBody = describeAs(fields, () => describeMessage(fields.shape)).meta({
   examples: [

@@ -24,7 +24,7 @@ import type { JustAccepted, PresentAccepted } from './accepted.ts';
 import { createAcceptMemory, createAcceptor, type QueuedMessage } from './accept.ts';
 import { createSetAcceptor, type SetOutcome, type SetRow } from './accept-set.ts';
 import { type Drafted, draftMessage } from './draft.ts';
-import { createHeldMessages, type HeldBound } from './held-bound.ts';
+import { createHeldMessages, type HeldBound, type HeldMessages } from './held-bound.ts';
 import { findFilesOfMessage } from './letter-model.ts';
 import { type LetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
 import type { LetterDraft, MailParts, OpaqueDraft } from './letter.ts';
@@ -125,7 +125,7 @@ async function contentOf(
   }
 }
 
-const NO_FILES: ReadAttachments = { fingerprint: [], files: [], problems: {} };
+export const NO_FILES: ReadAttachments = { fingerprint: [], files: [], problems: {} };
 
 /** Creates the function that checks a request against the brand's present senders and templates. */
 function createDrafts(
@@ -143,11 +143,11 @@ function createDrafts(
 }
 
 /** What a client wants to have sent, and the files that are stored once it may be sent. */
-interface Wish extends Drafted {
+export interface Wish extends Drafted {
   files: readonly ReadFile[];
 }
 
-type LetterWish = Wish & { letter: LetterDraft };
+export type LetterWish = Wish & { letter: LetterDraft };
 
 /** A message that a client wants to have sent. */
 interface Wanted {
@@ -172,9 +172,13 @@ type Kept = Pick<Wanted, 'tenant' | 'reader' | 'key' | 'fingerprint' | 'hiddenKe
 const keptKeyOf = ({ tenant, key, fingerprint, hiddenKey }: Kept): MessageKey | undefined =>
   messageKeyOf({ draft: { test: isTestCaller(tenant.actor) }, idempotencyKey: key, fingerprint, hiddenKey });
 
-async function findStored(
-  deps: SendDeps,
-  { tenant, reader, hiddenKey }: Kept,
+/**
+ * Reads what a client gets of a message.
+ * @throws AppError not_found; idempotency_conflict if a send-only key did not send it
+ */
+export async function findStored(
+  deps: Pick<SendDeps, 'pool' | 'letters'>,
+  { tenant, reader, hiddenKey }: Pick<Wanted, 'tenant' | 'reader' | 'hiddenKey'>,
   id: number,
 ): Promise<AcceptedMessage> {
   const row = await findMessage(deps.pool, tenant, id);
@@ -222,46 +226,60 @@ const MAX_LOST_FILES = 2;
 
 type AcceptSet = ReturnType<typeof createSetAcceptor>;
 
+/** How a message can be found again. */
+type Keyed = Pick<SetRow, 'idempotencyKey' | 'fingerprint' | 'hiddenKey' | 'alias'>;
+
+/** A message or letter that is there. */
+export type AcceptedWish =
+  | { kind: 'written'; accepted: Omit<JustAccepted, 'idempotencyKey'> }
+  /** By an earlier request with its key. */
+  | { kind: 'replayed'; id: number; status: number };
+
+type AcceptLetter = (tenant: Tenant, keyed: Keyed, wish: LetterWish) => Promise<AcceptedWish>;
+
+/** The copies of a letter, of which the first one has its key. */
+export const rowsOf = ({ copies }: LetterDraft, keyed: Keyed): SetRow[] =>
+  copies.map((copy, n) => ({ ...copy, ...(n === 0 ? keyed : { idempotencyKey: null, fingerprint: null }) }));
+
+/** What became of the copies of a letter that are all there. */
+export function acceptedLetter(
+  { message, letter }: LetterWish,
+  stored: readonly NewAttachment[],
+  outcomes: readonly KeptOutcome[],
+): AcceptedWish {
+  const lead = outcomes[0] as KeptOutcome;
+  if (lead.kind === 'replayed') return lead;
+  const ids = outcomes.map((each) => (each.kind === 'kept' ? each.message.id : each.id));
+  const files = letter.opaque ? [] : stored;
+  const accepted = { draft: message, written: lead.message, letter: { draft: letter, files, ids } };
+  return { kind: 'written', accepted };
+}
+
 /** @param stored the only file of the letter */
 function opaqueBody({ fields }: OpaqueDraft, [body]: readonly NewAttachment[]): OpaqueBody {
   const { size, sha256, stored } = body as NewAttachment;
   return { fields, size, sha256, stored };
 }
 
+const contentOfLetter = ({ opaque }: LetterDraft, stored: NewAttachment[]) =>
+  opaque ? { files: [], opaque: opaqueBody(opaque, stored) } : { files: stored };
+
 /** Creates the function that stores the files of a letter and accepts its copies, all or none. */
-function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
-  async function accept(rows: readonly SetRow[], { letter, opaque }: LetterDraft, stored: NewAttachment[]) {
-    const content = opaque ? { files: [], opaque: opaqueBody(opaque, stored) } : { files: stored };
-    const letters = [{ first: 0, count: rows.length, letter: { ...letter, ...content } }];
-    const { outcomes } = await acceptSet(rows, { atomic: true, letters });
-    return acceptedOf(outcomes);
-  }
-  return async (wanted: Wanted, wish: LetterWish): Promise<SendResult> => {
-    const { tenant, key, fingerprint, hiddenKey, alias } = wanted;
-    const { message, letter } = wish;
+function createLetterAcceptor({ attachments }: SendDeps, acceptSet: AcceptSet): AcceptLetter {
+  return async (tenant, keyed, wish) => {
+    const { letter } = wish;
     const files = letter.opaque ? [letter.opaque.body] : wish.files;
     // A blob that was stored before is there once.
     const mayStoreAgain = files.every(({ blobKey = null }) => blobKey === null);
-    const rows = letter.copies.map((copy, n) =>
-      n === 0
-        ? { ...copy, idempotencyKey: key, fingerprint, hiddenKey, alias }
-        : { ...copy, idempotencyKey: null, fingerprint: null },
-    );
+    const until = wish.message.scheduled_at;
     for (let left = MAX_LOST_FILES; ; left -= 1) {
-      const until = message.scheduled_at;
-      const stored = await deps.attachments.storeFiles(tenant, files, { until });
+      const stored = await attachments.storeFiles(tenant, files, { until });
       try {
-        const outcomes = await accept(rows, letter, stored);
-        const lead = outcomes[0] as KeptOutcome;
-        if (lead.kind === 'replayed') {
-          return { status: lead.status, message: await findStored(deps, wanted, lead.id), replayed: true };
-        }
-        const ids = outcomes.map((each) => (each.kind === 'kept' ? each.message.id : each.id));
-        return await answerOf(deps, wanted, {
-          draft: message,
-          written: lead.message,
-          letter: { draft: letter, files: letter.opaque ? [] : stored, ids },
-        });
+        const rows = rowsOf(letter, keyed);
+        const content = contentOfLetter(letter, stored);
+        const letters = [{ first: 0, count: rows.length, letter: { ...letter.letter, ...content } }];
+        const { outcomes } = await acceptSet(rows, { atomic: true, letters });
+        return acceptedLetter(wish, stored, acceptedOf(outcomes));
       } catch (error) {
         if (error instanceof FileGoneError) {
           if (left > 0 && mayStoreAgain) continue;
@@ -269,7 +287,7 @@ function createLetterAcceptor(deps: SendDeps, acceptSet: AcceptSet) {
         }
         // If it is unknown whether the letter is there, its files must stay until they are looked at.
         if (error instanceof AppError && error.code !== 'unavailable') {
-          await deps.attachments.releaseFiles(tenant, files);
+          await attachments.releaseFiles(tenant, files);
         }
         throw error;
       }
@@ -285,23 +303,49 @@ function createAcceptors(deps: SendDeps) {
       void deps.waker.listen(FUNDS_CHANNEL, (hints) => forget(hints && hints.map(Number))),
   };
   const memory = createAcceptMemory(acceptDeps);
-  const acceptLetter = createLetterAcceptor(deps, createSetAcceptor(acceptDeps, memory));
-  return { accept: createAcceptor(acceptDeps, memory), acceptLetter };
+  const acceptSet = createSetAcceptor(acceptDeps, memory);
+  return {
+    accept: createAcceptor(acceptDeps, memory),
+    acceptSet,
+    acceptLetter: createLetterAcceptor(deps, acceptSet),
+  };
 }
 
-function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
-  const { pool } = deps;
-  const held = createHeldMessages(pool, deps.heldBound);
-  const { accept, acceptLetter } = createAcceptors(deps);
+/** What all ways to send have in common. Of each, a process has one. */
+export interface SendParts extends ReturnType<typeof createAcceptors> {
+  /**
+   * Checks a request against the brand's present senders and templates.
+   * @throws AppError as {@link draftMessage}
+   */
+  draftOf: ReturnType<typeof createDrafts>;
+  held: HeldMessages;
+}
 
-  async function acceptMessage(wanted: Wanted, draft: Drafted['message']): Promise<SendResult> {
-    const { key, fingerprint, hiddenKey, alias } = wanted;
-    const accepted = await accept({ draft, idempotencyKey: key, fingerprint, hiddenKey, alias });
-    if (accepted.replayed) {
-      const { status, id } = accepted;
-      return { status, message: await findStored(deps, wanted, id), replayed: true };
-    }
-    return answerOf(deps, wanted, { draft, written: accepted.written, letter: null });
+export const createSendParts = (deps: SendDeps): SendParts => ({
+  ...createAcceptors(deps),
+  draftOf: createDrafts(deps),
+  held: createHeldMessages(deps.pool, deps.heldBound),
+});
+
+function createAccept(deps: SendDeps, parts: SendParts): (wanted: Wanted) => Promise<SendResult> {
+  const { pool } = deps;
+  const { accept, acceptLetter, held } = parts;
+
+  async function acceptMessage(keyed: Keyed, draft: Drafted['message']): Promise<AcceptedWish> {
+    const accepted = await accept({ draft, ...keyed });
+    if (accepted.replayed) return { kind: 'replayed', id: accepted.id, status: accepted.status };
+    return { kind: 'written', accepted: { draft, written: accepted.written, letter: null } };
+  }
+
+  async function acceptWish(wanted: Wanted, { message, letter, files }: Wish): Promise<SendResult> {
+    const { tenant, key, fingerprint, hiddenKey, alias } = wanted;
+    const keyed = { idempotencyKey: key, fingerprint, hiddenKey, alias };
+    const outcome = letter
+      ? await acceptLetter(tenant, keyed, { message, letter, files })
+      : await acceptMessage(keyed, message);
+    if (outcome.kind === 'written') return answerOf(deps, wanted, outcome.accepted);
+    const { status, id } = outcome;
+    return { status, message: await findStored(deps, wanted, id), replayed: true };
   }
 
   return async (wanted) => {
@@ -320,7 +364,7 @@ function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
       if (replay) return replay;
       throw error;
     }
-    const { message, letter, files } = wish;
+    const { message } = wish;
     if (message.test) {
       await requireTestCapacity(pool, tenant.accountId, async () => {
         const key = keptKeyOf(wanted);
@@ -333,14 +377,14 @@ function createAccept(deps: SendDeps): (wanted: Wanted) => Promise<SendResult> {
       if (replay) return replay;
       throw refusal;
     }
-    return letter ? acceptLetter(wanted, { message, letter, files }) : acceptMessage(wanted, message);
+    return acceptWish(wanted, wish);
   };
 }
 
 const fingerprint = (key: string | null, payload: unknown) => (key === null ? null : fingerprintOf(payload));
 
 /** The payload of a request: the hashes of its files stand for their content. */
-const payloadOf = (body: SendMessageBody, read: ReadAttachments): unknown =>
+export const payloadOf = (body: SendMessageBody, read: ReadAttachments): unknown =>
   body.attachments === undefined ? body : { ...body, attachments: read.fingerprint };
 
 /** A client of SMTP sees only the id of its message. */
@@ -352,9 +396,9 @@ const addressLists = (recipients: MailToSend['recipients']) => {
   return { to: of('to'), cc: of('cc'), bcc: of('bcc') };
 };
 
-export function createSend(deps: SendDeps): Sending {
-  const draftOf = createDrafts(deps);
-  const accept = createAccept(deps);
+export function createSend(deps: SendDeps, parts: SendParts): Sending {
+  const { draftOf } = parts;
+  const accept = createAccept(deps, parts);
   return {
     async send(tenant, reader, body, key) {
       const { attachments = [] } = body;

@@ -7,6 +7,7 @@ import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { findInteractions } from '../tracking/service.ts';
 import { createAcceptedPresenter } from './accepted.ts';
+import { createBatch, type SendBatch } from './batch.ts';
 import { type LetterFileContent, openLetterFile } from './letter-file.ts';
 import { createLetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
 import { listMessages, type MessageFilters } from './list.ts';
@@ -22,7 +23,7 @@ import type { StoredMessage } from './rendered.ts';
 import { findMessages } from './scan.ts';
 import type { ListMessagesQuery } from './schema.ts';
 import { maySee } from './sent-by.ts';
-import { createSend, type SendDeps, type Sending } from './send.ts';
+import { createSend, createSendParts, type SendDeps, type Sending } from './send.ts';
 
 export { highestMessageId, scanMessages } from './scan.ts';
 
@@ -37,6 +38,7 @@ export interface MessageServiceDeps extends Omit<SendDeps, 'letters' | 'presentA
 }
 
 export interface MessageService extends Sending {
+  sendBatch: SendBatch;
   list(
     tenant: Tenant,
     reader: Reader,
@@ -103,9 +105,11 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool, attachments } = deps;
   const plusAddresses = deps.limits.suppress_plus_addresses === 1;
   const letters = createLetterReader(pool, plusAddresses);
-  const presentAccepted = createAcceptedPresenter(pool, plusAddresses);
+  const sending = { ...deps, letters, presentAccepted: createAcceptedPresenter(pool, plusAddresses) };
+  const parts = createSendParts(sending);
   return {
-    ...createSend({ ...deps, letters, presentAccepted }),
+    ...createSend(sending, parts),
+    sendBatch: createBatch(sending, parts),
     async list(tenant, reader, query, page) {
       const filters = {
         ...filtersOf(query),

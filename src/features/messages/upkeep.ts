@@ -137,4 +137,21 @@ const testContents = batchTask(
   (_deps, asOf) => daysBefore(asOf, TEST_CONTENT_DAYS),
 );
 
-export const messagesUpkeep: Upkeep = { tasks: [messageDailyCounts, expiredDailyCounts, testContents] };
+/** Deletes what became of batches whose idempotency keys are no longer kept. */
+const messageBatches = batchTask(
+  'message_batches',
+  `delete from message_batches where id = any (array(
+     select id from message_batches where kept_until < $1 limit $2 for update skip locked))`,
+);
+
+/** Deletes the Message-IDs of clients with the contents of their mail: replies then name the Message-IDs of Carillon. */
+const messageAliases = batchTask(
+  'message_aliases',
+  `delete from message_aliases where ctid = any (array(
+     select ctid from message_aliases where created_at < $1 limit $2 for update skip locked))`,
+  ({ config }, asOf) => daysBefore(asOf, config.MESSAGE_CONTENT_RETENTION_DAYS),
+);
+
+export const messagesUpkeep: Upkeep = {
+  tasks: [messageDailyCounts, expiredDailyCounts, testContents, messageBatches, messageAliases],
+};

@@ -33,3 +33,38 @@ export async function mapInTurns<Item, Result>(
   }
   return results;
 }
+
+/**
+ * Maps many items, several at a time, by a function that mostly waits, and lets everything else that is ready run as
+ * {@link mapInTurns} does. After an error, it begins no further items, and throws once those under way have ended.
+ * @param atOnce number of items under way
+ */
+export async function mapSeveral<Item, Result>(
+  items: readonly Item[],
+  atOnce: number,
+  map: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  let hasFailed = false;
+  let turnBegan = performance.now();
+  async function mapNext(): Promise<void> {
+    while (next < items.length && !hasFailed) {
+      const place = next;
+      next += 1;
+      try {
+        results[place] = await map(items[place] as Item);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+      if (performance.now() - turnBegan > MAX_TURN_MS) {
+        await nextTurn();
+        turnBegan = performance.now();
+      }
+    }
+  }
+  const done = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, mapNext));
+  for (const each of done) if (each.status === 'rejected') throw each.reason;
+  return results;
+}

@@ -158,6 +158,7 @@ it('shows the drafts of editors, and does not save or delete them', () => {
 const special: Record<string, string[]> = {
   'mcp:send': [
     'sendMessage',
+    'sendMessageBatch',
     'resendMessage',
     'sendTestOfTemplate',
     'sendTestOfContent',

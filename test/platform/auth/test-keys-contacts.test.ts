@@ -123,6 +123,7 @@ function requests(): Record<string, Request[]> {
     listDomains: [['GET', '/v1/my/domains']],
     getDomain: [['GET', `/v1/my/domains/${domain}`]],
     sendMessage: [['POST', '/v1/my/messages', { ...mail, template_id: template }]],
+    sendMessageBatch: [['POST', '/v1/my/messages/batch', { messages: [{ ...mail, template_id: template }] }]],
     resendMessage: [['POST', `/v1/my/messages/${message}/resend`]],
     listMessages: [
       ...[BEFORE, AFTER].flatMap(({ first_name: name, email }): Request[] => [

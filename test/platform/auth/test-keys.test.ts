@@ -82,7 +82,7 @@ describe('every route that keys may use', () => {
       ...['listMessages', 'listSegments', 'listTemplateVersions', 'listTemplates', 'listValidationItems'],
       ...['listValidations', 'previewTemplate', 'quoteValidation', 'renderContent'],
       ...['renderTemplate'],
-      ...['resendMessage', 'sendMessage', 'sendTestOfContent', 'sendTestOfTemplate'],
+      ...['resendMessage', 'sendMessage', 'sendMessageBatch', 'sendTestOfContent', 'sendTestOfTemplate'],
       ...['startValidation', 'trackEvent', 'trackEvents'],
     ]);
   });

@@ -240,6 +240,7 @@ it('is how every POST with a key works, unless many requests share a transaction
   expect(own.map(({ operationId }) => operationId).sort()).toEqual([
     'resendMessage',
     'sendMessage',
+    'sendMessageBatch',
     'startValidation',
     'trackEvent',
     'trackEvents',

@@ -58,22 +58,23 @@ export function testLimitReached(): AppError {
 export const isOverTestLimit = (error: unknown): boolean => (error as { code?: string }).code === 'CL004';
 
 /**
- * Refuses a test message before any work is done for it. The function that writes the message has the final
- * say.
+ * Refuses test messages before any work is done for them. The function that writes them has the final say.
  * @param isReplay whether the request repeats an accepted one; called only if the account has reached its limit. By
  *   default false
+ * @param wanted number of messages
  * @throws AppError rate_limited
  */
 export async function requireTestCapacity(
   db: Queryable,
   accountId: number,
   isReplay: () => Promise<boolean> = () => Promise.resolve(false),
+  wanted = 1,
 ): Promise<void> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::int as count from test_messages
      where account_id = $1 and created_at >= date_trunc('day', now(), 'UTC')`,
     [accountId],
   );
-  if ((rows[0]?.count ?? 0) < MAX_TEST_MESSAGES || (await isReplay())) return;
+  if ((rows[0]?.count ?? 0) + wanted <= MAX_TEST_MESSAGES || (await isReplay())) return;
   throw testLimitReached();
 }

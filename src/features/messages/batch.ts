@@ -1,0 +1,291 @@
+/** Sends many messages by one request: each is created, replayed or refused for its own reason, or all or none are. */
+import { findKept, keptOutcome } from '../../delivery/ledger/accept/kept-keys.ts';
+import { requireTestCapacity } from '../../delivery/ledger/accept/test-messages.ts';
+import { AppError, invalid, MAX_REPORTED } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import {
+  fingerprintOf,
+  type IdempotentRequest,
+  keyConflict,
+  keySpace,
+} from '../../platform/db/idempotency.ts';
+import type { RequestCount } from '../../platform/http/context.ts';
+import { mapInTurns, mapSeveral } from '../../platform/processes/map-in-turns.ts';
+import type { ReadAttachments } from '../attachments/service.ts';
+import { acceptEach, acceptTogether, type BatchWish, type Fate } from './batch-accept.ts';
+import { createBatchPresenter, keptResult } from './batch-answer.ts';
+import {
+  BATCH_ENDPOINT,
+  findBatch,
+  findForeign,
+  foreignKey,
+  itemKeyOf,
+  keepBatch,
+  type KeptResult,
+} from './batch-record.ts';
+import {
+  type BatchItem,
+  type BatchResource,
+  checkBatch,
+  readItem,
+  type SendBatchBody,
+} from './batch-schema.ts';
+import type { Reader } from './letter-presenter.ts';
+import { messageKeyOf } from './message-key.ts';
+import { NO_FILES, payloadOf, type SendDeps, type SendParts } from './send.ts';
+
+/** As many messages count as one request. */
+const MESSAGES_PER_REQUEST = 10;
+/** Number of templates that are rendered, and requests with files that are read, at the same time. */
+const DRAFTS_AT_ONCE = 4;
+
+export interface BatchOptions {
+  /** Whether all messages are accepted, or none. */
+  atomic: boolean;
+  idempotencyKey: string | null;
+  /** Counts the batch against the caller's rate limit. */
+  requests: RequestCount | undefined;
+}
+
+/**
+ * Sends a batch. What is accepted is committed when this resolves.
+ * @throws AppError that concerns the batch as a whole: validation_error, rate_limited, idempotency_conflict,
+ *   unavailable. If it is atomic, any error of `Sending.send`, with the message that it concerns
+ */
+export type SendBatch = (
+  tenant: Tenant,
+  reader: Reader,
+  body: SendBatchBody,
+  options: BatchOptions,
+) => Promise<{ answer: BatchResource; replayed: boolean }>;
+
+/** A batch on its way. What becomes of its messages is in `fates`, by their places. */
+interface Batch {
+  tenant: Tenant;
+  reader: Reader;
+  body: SendBatchBody;
+  atomic: boolean;
+  /** Null: without a key. */
+  request: IdempotentRequest | null;
+  fates: Map<number, Fate>;
+}
+
+const costOf = ({ messages }: SendBatchBody) => Math.ceil(messages.length / MESSAGES_PER_REQUEST);
+
+function requireAffordable(cost: number, most: number | null): void {
+  if (most === null || cost <= most) return;
+  const messages = [
+    `costs ${cost} requests, and the burst of this key is ${most}: send at most ` +
+      `${most * MESSAGES_PER_REQUEST} messages at once`,
+  ];
+  throw invalid({ messages });
+}
+
+async function requestOf(
+  { brandId, actor }: Tenant,
+  { messages, default: given }: SendBatchBody,
+  { atomic, idempotencyKey: key }: BatchOptions,
+): Promise<IdempotentRequest | null> {
+  if (key === null) return null;
+  // Hashing each message on its own keeps the turns of the event loop short.
+  const hashes = await mapInTurns(messages, (message) => fingerprintOf(message).toString('base64'));
+  const fingerprint = fingerprintOf({ atomic, default: given, messages: hashes });
+  return { brandId, endpoint: keySpace(BATCH_ENDPOINT, isTestCaller(actor)), key, fingerprint };
+}
+
+const refused = (error: AppError): Fate => ({ kind: 'refused', error });
+
+/** Runs a step for the messages that have no fate yet. An error that a client can fix is the message's own. */
+async function stepForEach<Item extends { place: number }, Result>(
+  { fates }: Batch,
+  items: readonly Item[],
+  step: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const left = items.filter(({ place }) => !fates.has(place));
+  const results = await mapSeveral(left, DRAFTS_AT_ONCE, async (item) => {
+    try {
+      return [await step(item)];
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      fates.set(item.place, refused(error));
+      return [];
+    }
+  });
+  return results.flat();
+}
+
+async function readItems({ body, reader, fates }: Batch): Promise<BatchItem[]> {
+  const places = body.messages.map((_message, place) => place);
+  const found = await mapInTurns(places, (place) =>
+    readItem(body, body.messages[place], place, reader.isAssistant),
+  );
+  return found.flatMap((item, place) => {
+    if (!(item instanceof AppError)) return [item];
+    fates.set(place, refused(item));
+    return [];
+  });
+}
+
+/** A message whose files are read, with its key. */
+type ReadItem = BatchItem & { read: ReadAttachments } & Pick<BatchWish, 'keyed'>;
+
+/** Creates the function that reads the files of a message. Those of `default` are read once. */
+function createReadFiles({ attachments }: SendDeps, tenant: Tenant) {
+  const known = new Map<unknown, Promise<ReadAttachments>>();
+  return async (item: BatchItem): Promise<ReadAttachments> => {
+    const { body, attachments: given } = item;
+    if ((body.attachments ?? []).length === 0) return NO_FILES;
+    let reading = known.get(given);
+    if (!reading) known.set(given, (reading = attachments.readAttachments(tenant, body.attachments ?? [])));
+    return reading;
+  };
+}
+
+function keyedOf({ key, body, place }: BatchItem, read: ReadAttachments, batchKey: string | null) {
+  if (key === null && batchKey === null) return { idempotencyKey: null, fingerprint: null };
+  const fingerprint = fingerprintOf(payloadOf(body, read));
+  if (key !== null) return { idempotencyKey: key, fingerprint };
+  return { idempotencyKey: null, fingerprint, hiddenKey: itemKeyOf(batchKey ?? '', place) };
+}
+
+/** Finds the messages that earlier requests with their keys have written. */
+async function findEarlier({ pool }: SendDeps, { tenant, fates }: Batch, items: readonly ReadItem[]) {
+  const test = isTestCaller(tenant.actor);
+  const asked = items
+    .filter(({ place }) => !fates.has(place))
+    .map((item) => ({
+      ...{ brand_id: tenant.brandId, place: item.place, fingerprint: item.keyed.fingerprint },
+      key: messageKeyOf({ ...item.keyed, draft: { test } }),
+    }));
+  for (const [{ place, fingerprint, key }, kept] of await findKept(pool, asked)) {
+    const outcome = keptOutcome(kept, fingerprint);
+    const replayed = key?.shown !== false;
+    fates.set(
+      place,
+      outcome.kind === 'conflict' ? refused(keyConflict()) : { kind: 'there', id: outcome.id, replayed },
+    );
+  }
+}
+
+/** Refuses messages whose keys another caller has used, if the caller must not see what that has sent. */
+async function refuseForeign({ pool }: SendDeps, { tenant, fates }: Batch): Promise<void> {
+  const there = [...fates.values()].flatMap((fate) => (fate.kind === 'there' ? [fate.id] : []));
+  const foreign = await findForeign(pool, tenant, there);
+  for (const [place, fate] of fates)
+    if (fate.kind === 'there' && foreign.has(fate.id)) fates.set(place, refused(foreignKey()));
+}
+
+/** @throws AppError rate_limited, if the account may have no further messages */
+async function requireRoom(
+  { pool }: SendDeps,
+  { held }: SendParts,
+  tenant: Tenant,
+  wishes: readonly BatchWish[],
+) {
+  const count = wishes.reduce((sum, { wish }) => sum + (wish.letter?.copies.length ?? 1), 0);
+  if (count === 0) return;
+  if (isTestCaller(tenant.actor)) {
+    await requireTestCapacity(pool, tenant.accountId, () => Promise.resolve(false), count);
+    return;
+  }
+  const refusal = held.refusal(tenant.accountId);
+  if (refusal) throw refusal;
+}
+
+/** The error of a message, which is that of the whole batch. */
+function atPlace(error: AppError, place: number): AppError {
+  const errors = Object.entries(error.validationErrors).map(
+    ([field, messages]) => [`messages.${place}.${field}`, messages] as const,
+  );
+  return new AppError(error.code, `messages.${place}: ${error.message}`, {
+    validationErrors: Object.fromEntries(errors),
+    headers: error.headers,
+    cause: error,
+  });
+}
+
+/** @throws AppError with the errors of all messages of an atomic batch that are wrong, or else the first refusal */
+function requireAll({ atomic, fates }: Batch): void {
+  if (!atomic) return;
+  const errors = [...fates]
+    .sort(([one], [other]) => one - other)
+    .flatMap(([place, fate]) => (fate.kind === 'refused' ? [atPlace(fate.error, place)] : []));
+  const wrong = errors.filter(({ validationErrors }) => Object.keys(validationErrors).length > 0);
+  const [first] = errors;
+  if (!first) return;
+  const [firstWrong] = wrong;
+  if (!firstWrong) throw first;
+  const isOrdinary = ({ code }: AppError) => code === 'validation_error';
+  const all = wrong.flatMap(({ validationErrors }) => Object.entries(validationErrors));
+  const { code } = wrong.find(isOrdinary) ?? firstWrong;
+  throw invalid(Object.fromEntries(all.slice(0, MAX_REPORTED)), code);
+}
+
+/** Decides what becomes of each message, and accepts those that may be sent. */
+async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<BatchItem[]> {
+  const { tenant, reader, body, request } = batch;
+  checkBatch(body, reader.isAssistant);
+  const items = await readItems(batch);
+  const readFiles = createReadFiles(deps, tenant);
+  const read = await stepForEach(batch, items, async (item) => {
+    const files = await readFiles(item);
+    return { ...item, read: files, keyed: keyedOf(item, files, request?.key ?? null) };
+  });
+  await findEarlier(deps, batch, read);
+  const wishes = await stepForEach(batch, read, async ({ place, body: message, read: files, keyed }) => {
+    const drafted = await parts.draftOf(tenant, message, files);
+    return { place, keyed, wish: { ...drafted, files: files.files } };
+  });
+  requireAll(batch);
+  await requireRoom(deps, parts, tenant, wishes);
+  const accept = batch.atomic ? acceptTogether : acceptEach;
+  for (const [place, fate] of await accept(deps, parts, tenant, wishes)) batch.fates.set(place, fate);
+  await refuseForeign(deps, batch);
+  requireAll(batch);
+  return items;
+}
+
+/** The latest time at which a message is to be sent; null: all are sent at once. */
+function latestOf(items: readonly BatchItem[]): Date | null {
+  const times = items.flatMap(({ body }) =>
+    body.scheduled_at === undefined ? [] : [Date.parse(body.scheduled_at)],
+  );
+  return times.length === 0 ? null : new Date(Math.max(Date.now(), ...times));
+}
+
+/** What is kept of the batch. An outcome that only the moment decided is not, so that the batch can be repeated. */
+async function keep(
+  { pool }: SendDeps,
+  { tenant, request, fates }: Batch,
+  items: readonly BatchItem[],
+): Promise<readonly KeptResult[]> {
+  const inOrder = [...fates].sort(([one], [other]) => one - other).map(([, fate]) => fate);
+  const results = inOrder.map(keptResult);
+  if (request === null) return results;
+  for (const fate of inOrder)
+    if (fate.kind === 'refused' && fate.error.code === 'unavailable') throw fate.error;
+  return keepBatch(pool, tenant, request, results, latestOf(items));
+}
+
+/** @param parts shared with the function that sends single messages */
+export function createBatch(deps: SendDeps, parts: SendParts): SendBatch {
+  const present = createBatchPresenter(deps);
+  return async (tenant, reader, body, options) => {
+    const { atomic, requests } = options;
+    const request = await requestOf(tenant, body, options);
+    const known = request && (await findBatch(deps.pool, tenant, request));
+    if (known) return { answer: await present(tenant, reader, known.outcomes), replayed: true };
+    const cost = costOf(body);
+    requireAffordable(cost, requests?.most ?? null);
+    await requests?.countAs(cost);
+    const batch: Batch = { tenant, reader, body, atomic, request, fates: new Map() };
+    try {
+      const items = await decide(deps, parts, batch);
+      const kept = await keep(deps, batch, items);
+      return { answer: await present(tenant, reader, kept, batch.fates), replayed: false };
+    } catch (error) {
+      await requests?.giveBack();
+      throw error;
+    }
+  };
+}
