@@ -6,7 +6,10 @@ import { type AppError, tooMany } from '../../errors.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
 
-/** What the transactional messages of an account that a limit holds may take together. 0: no bound. */
+/**
+ * What the transactional messages of an account that a limit holds may take together, and those that wait for their time.
+ * 0: no bound.
+ */
 export interface HeldBound {
   maxMessages: number;
   maxMegabytes: number;
@@ -25,54 +28,84 @@ const MEGABYTE = 1024 * 1024;
 const MAX_COUNTED = 1_000_000;
 
 /**
- * SQL: counts messages that wait for a limit, of the first `$2` in the queue. Messages that are due soon, or that are
- * retried, are on their way. Rows are found by the index that claims use.
+ * SQL: counts messages that wait for a limit, and those that wait for their time, of the first `$2` in the queue. Messages
+ * that are due soon, or that are retried, are on their way. Rows are found by the index that claims use.
  */
 const COUNT = `
-  select count(*) filter (where is_held) as messages,
-    coalesce(sum(bytes) filter (where is_held), 0)::bigint as bytes
+  select count(*) filter (where is_held) as held_messages,
+    coalesce(sum(bytes) filter (where is_held), 0)::bigint as held_bytes,
+    count(*) filter (where is_scheduled) as scheduled_messages,
+    coalesce(sum(bytes) filter (where is_scheduled), 0)::bigint as scheduled_bytes
   from unnest($3::text[]) as c (channel) cross join lateral (
-    select q.content_bytes::bigint + q.file_bytes as bytes, q.held or q.due_at > now() and q.attempt_count = 0 as is_held
+    select q.content_bytes::bigint + q.file_bytes as bytes, q.queued_at > now() as is_scheduled,
+      q.held or q.due_at > now() and q.queued_at <= now() and q.attempt_count = 0 as is_held
     from send_queue q
     where q.owner is null and q.channel = c.channel and q.class = ${messageClasses.transactional} and q.account_id = $1
     limit $2) waiting`;
 
+/** What messages wait for: `held`, for a limit; `scheduled`, for their time. */
+export type WaitingKind = 'held' | 'scheduled';
+
+/** Whether an account has as many messages of each kind as it may have. */
+export type Over = Readonly<Record<WaitingKind, boolean>>;
+
 interface Known {
-  isOver: boolean;
+  isOver: Over;
   until: number;
   /** Requests since the count. */
   requests: number;
 }
 
-/** Refuses messages of accounts that have too many held ones. */
+/** Refuses messages of accounts that have too many held or scheduled ones. */
 export interface HeldMessages {
   /**
    * The error for another message of the account, by a count of the last seconds; null: there is room. A count that is
    * too old is renewed in the background.
+   * @param kind what the message would wait for: only those with a time ahead are `scheduled`
    */
-  refusal(accountId: number): AppError | null;
+  refusal(accountId: number, kind?: WaitingKind): AppError | null;
 }
 
-/** @returns whether the account has as many held messages as it may have; null if counting takes too long */
+interface Counted {
+  held_messages: number;
+  held_bytes: number;
+  scheduled_messages: number;
+  scheduled_bytes: number;
+}
+
+const NEITHER: Over = { held: false, scheduled: false };
+
+/** @returns whether the account has as many as it may have; null if counting takes too long */
 export async function holdsTooMany(
   client: Queryable,
   accountId: number,
   { maxMessages, maxMegabytes }: HeldBound,
-): Promise<boolean | null> {
+): Promise<Over | null> {
   const counted = await withLimit(client, STATEMENT_MS, async (trx) => {
     // While the statistics of the queue say that it is empty, a scan of the table would seem cheap.
     await trx.query('set local enable_seqscan = off');
-    const { rows } = await trx.query<{ messages: number; bytes: number }>(COUNT, [
+    const { rows } = await trx.query<Counted>(COUNT, [
       accountId,
-      maxMessages > 0 ? maxMessages + 1 : MAX_COUNTED,
+      // As many of each kind as there may be.
+      maxMessages > 0 ? 2 * maxMessages + 1 : MAX_COUNTED,
       queueChannels,
     ]);
     return rows[0] ?? null;
   });
   if (!counted) return null;
-  const isOver = (used: number, max: number) => max > 0 && used >= max;
-  return isOver(counted.messages, maxMessages) || isOver(counted.bytes, maxMegabytes * MEGABYTE);
+  const reaches = (used: number, max: number) => max > 0 && used >= max;
+  const isOver = (messages: number, bytes: number) =>
+    reaches(messages, maxMessages) || reaches(bytes, maxMegabytes * MEGABYTE);
+  return {
+    held: isOver(counted.held_messages, counted.held_bytes),
+    scheduled: isOver(counted.scheduled_messages, counted.scheduled_bytes),
+  };
 }
+
+const advice: Record<WaitingKind, string> = {
+  held: 'see what holds them in /delivery/status',
+  scheduled: 'wait until some are sent, or cancel some',
+};
 
 export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessages {
   const { maxMessages, maxMegabytes } = bound;
@@ -87,7 +120,7 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
 
   async function read(accountId: number): Promise<void> {
     const began = performance.now();
-    let isOver = known.get(accountId)?.isOver ?? false;
+    let isOver = known.get(accountId)?.isOver ?? NEITHER;
     try {
       isOver = (await onClient(pool, (client) => holdsTooMany(client, accountId, bound))) ?? isOver;
     } finally {
@@ -106,18 +139,16 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
   }
 
   return {
-    refusal(accountId) {
+    refusal(accountId, kind = 'held') {
       if (!isBounded) return null;
-      const found = known.get(accountId) ?? { isOver: false, until: 0, requests: 0 };
+      const found = known.get(accountId) ?? { isOver: NEITHER, until: 0, requests: 0 };
       known.set(accountId, found);
       found.requests += 1;
-      const isDue = performance.now() >= found.until && (found.isOver || found.requests >= minRequests);
+      const { held, scheduled } = found.isOver;
+      const isDue = performance.now() >= found.until && (held || scheduled || found.requests >= minRequests);
       if (isDue && !reading.has(accountId)) renew(accountId);
-      if (!found.isOver) return null;
-      return tooMany(
-        `the account may have ${bounds} held; see what holds them in /delivery/status`,
-        RETRY_SECONDS,
-      );
+      if (!found.isOver[kind]) return null;
+      return tooMany(`the account may have ${bounds} ${kind}; ${advice[kind]}`, RETRY_SECONDS);
     },
   };
 }

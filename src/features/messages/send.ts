@@ -371,7 +371,9 @@ function createAccept(deps: SendDeps, parts: SendParts): (wanted: Wanted) => Pro
         return key !== undefined && isKeyTaken(pool, { brandId: tenant.brandId, ...key });
       });
     }
-    const refusal = message.test ? null : held.refusal(tenant.accountId);
+    const refusal = message.test
+      ? null
+      : held.refusal(tenant.accountId, message.scheduled_at ? 'scheduled' : 'held');
     if (refusal) {
       const replay = await kept();
       if (replay) return replay;

@@ -8,7 +8,7 @@ import { queueEmails } from '../../support/queued.ts';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi({ env: { HELD_MESSAGES_MAX: '3' } });
+  api = await startTestApi({ env: { HELD_MESSAGES_MAX: '3', SANDBOX_MONTHLY_CAP: '10000' } });
 });
 afterAll(() => api.close());
 beforeEach(() => query('truncate messages, send_queue cascade'));
@@ -16,10 +16,10 @@ beforeEach(() => query('truncate messages, send_queue cascade'));
 const query = (text: string, values: unknown[] = []) => api.database.pool.query(text, values);
 const hold = (columns: string, count = 3) =>
   queueEmails(api.database, api, count).then(() => query(`update send_queue set ${columns}`));
-const send = (token = api.apiKey, key?: string) =>
+const send = (token = api.apiKey, key?: string, more: object = {}) =>
   api.request('POST', '/v1/my/messages', {
     token,
-    body: { channel: 'email', to: 'ann@example.com', subject: 'Hi', html: '<p>Hi</p>' },
+    body: { channel: 'email', to: 'ann@example.com', subject: 'Hi', html: '<p>Hi</p>', ...more },
     headers: key === undefined ? {} : { 'Idempotency-Key': key },
   });
 
@@ -44,20 +44,40 @@ it('refuses further messages of the account, and no others', async () => {
   expect((await send(api.other.apiKey)).status).toBe(201);
 });
 
-it('counts messages that wait for a limit, and none that is on its way', async () => {
-  const isOver = (bound: HeldBound) =>
-    onClient(api.database.pool, (client) => holdsTooMany(client, api.accountId, bound));
+it('counts messages that wait for a limit, and those that wait for their time, and none that is on its way', async () => {
+  const over = async (bound: HeldBound) => {
+    const found = await onClient(api.database.pool, (client) => holdsTooMany(client, api.accountId, bound));
+    return Object.entries(found ?? {}).flatMap(([kind, isOver]) => (isOver ? [kind] : []));
+  };
   const three = { maxMessages: 3, maxMegabytes: 0 };
   await hold("due_at = now() + interval '1 day'");
-  expect(await isOver(three)).toBe(true);
-  expect(await isOver({ maxMessages: 4, maxMegabytes: 0 })).toBe(false);
+  expect(await over(three)).toEqual(['held']);
+  expect(await over({ maxMessages: 4, maxMegabytes: 0 })).toEqual([]);
   await query('update send_queue set attempt_count = 1');
-  expect(await isOver(three)).toBe(false);
+  expect(await over(three)).toEqual([]);
   await query('update send_queue set attempt_count = 0, due_at = now()');
-  expect(await isOver(three)).toBe(false);
+  expect(await over(three)).toEqual([]);
   await query('update send_queue set held = true, content_bytes = 400000');
-  expect(await isOver({ maxMessages: 0, maxMegabytes: 1 })).toBe(true);
-  expect(await isOver({ maxMessages: 0, maxMegabytes: 2 })).toBe(false);
+  expect(await over({ maxMessages: 0, maxMegabytes: 1 })).toEqual(['held']);
+  expect(await over({ maxMessages: 0, maxMegabytes: 2 })).toEqual([]);
   await query(`update send_queue set channel = 'email_whole', file_bytes = 400000`);
-  expect(await isOver({ maxMessages: 0, maxMegabytes: 2 })).toBe(true);
+  expect(await over({ maxMessages: 0, maxMegabytes: 2 })).toEqual(['held']);
+  await query(
+    `update send_queue set held = false, due_at = now() + interval '1 day', queued_at = now() + interval '1 day'`,
+  );
+  expect(await over({ maxMessages: 0, maxMegabytes: 2 })).toEqual(['scheduled']);
+  await hold('held = channel = $q$email$q$');
+  expect(await over(three)).toEqual(['held', 'scheduled']);
+});
+
+it('refuses scheduled messages by the number of those that are scheduled, and others by those that are held', async () => {
+  await hold(`due_at = now() + interval '1 day', queued_at = now() + interval '1 day'`);
+  const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
+  const refused = await eventually(async () => {
+    const sent = await send(api.apiKey, undefined, { scheduled_at });
+    expect(sent.status).toBe(429);
+    return sent;
+  });
+  expect(refused.body.message).toMatch(/ scheduled; wait until some are sent, or cancel some/);
+  expect((await send()).status).toBe(201);
 });
