@@ -14,6 +14,8 @@ export interface LaneReport {
   handledTotal: number;
   inFlight: number;
   backlog: Record<string, number>;
+  /** When the first of the scheduled messages is to be sent. Absent if there is none, and from earlier versions. */
+  nextScheduledAt?: string;
   providers: Record<
     string,
     { state: 'closed' | 'open' | 'half_open'; reason: string | null; retryAt: string | null }

@@ -9,9 +9,23 @@ const modes: Record<LaneMode, string> = {
   draining: '**draining**: finishes its claims and takes nothing new until the signal `resume`',
 };
 
-function backlogOf(report: LaneReport): string {
-  const parts = Object.entries(report.backlog).map(([name, count]) => `${name} ${count}`);
-  return parts.length === 0 ? 'none' : parts.join(', ');
+const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** A time in UTC, with its date unless that is the day of the report. @param time in ISO 8601 */
+function timeInWords(time: string, reportedAt: string | null): string {
+  const [date = '', clock = ''] = time.split('T');
+  const minutes = clock.slice(0, 5);
+  return reportedAt?.startsWith(date) ? minutes : `${date} ${minutes}`;
+}
+
+function backlogOf(
+  { backlog: { scheduled, ...backlog }, nextScheduledAt }: LaneReport,
+  reportedAt: string | null,
+): string {
+  const parts = Object.entries(backlog).map(([name, count]) => `${name} ${count}`);
+  const next = nextScheduledAt === undefined ? [] : [`next ${timeInWords(nextScheduledAt, reportedAt)}`];
+  const later = scheduled ? [`${inThousands(scheduled)} scheduled`, ...next] : [];
+  return [...parts, ...later].join(', ') || 'none';
 }
 
 function providersOf(report: LaneReport): string[] {
@@ -37,7 +51,7 @@ export function describeLane(
     `- process ${report.processId} on ${report.host} (pid ${report.pid})`,
     `- loop: ${report.mode}, ${report.inFlight} in flight, ${report.handledTotal} handled`,
     `- rate: ${Math.round(report.ratePerSecond)} a second`,
-    `- backlog: ${backlogOf(report)}`,
+    `- backlog: ${backlogOf(report, reportedAt)}`,
     ...providersOf(report),
     '',
     `Reported at ${reportedAt ?? 'an unknown time'}; newer figures are in the heartbeat details of the pending activity.`,

@@ -85,9 +85,14 @@ export const deliveryStatusResource = z.object({
     per_minute: z.int().nullable().meta({ description: 'Null: as fast as the provider accepts messages.' }),
     queued: z.int().meta({
       description:
-        'Messages of the account waiting to be sent, including those of active campaigns. At most 10,000 are counted.',
+        'Messages of the account waiting to be sent, including those of active campaigns, without those that are ' +
+        '`scheduled`. At most 10,000 are counted.',
     }),
     held: z.int().meta({ description: 'Waiting messages that are held by a limit.' }),
+    scheduled: z
+      .int()
+      .meta({ description: 'Messages that wait for their time. At most 10,000 are counted.' }),
+    next_scheduled_at: time.meta({ description: 'When the first of these is to be sent.' }),
     next_due_at: time,
     due_since: time.meta({
       description:
@@ -140,6 +145,8 @@ const presentProjection = ({ outcome, limit, until }: Projection) => ({
 interface QueueRow {
   queued: number;
   held: number;
+  scheduled: number;
+  next_scheduled_at: Date | null;
   next_due_at: Date | null;
   due_since: Date | null;
 }
@@ -151,10 +158,10 @@ interface QueueRow {
 async function readQueue(client: Queryable, accountId: number): Promise<QueueRow> {
   const { rows } = await client.query<QueueRow>(
     `with waiting as materialized (
-       select q.due_at, q.held
+       select q.due_at, q.held, q.queued_at > now() as scheduled
        from unnest($2::text[]) as c (channel) cross join unnest($3::smallint[]) as p (class)
        cross join lateral (
-         select s.due_at, s.held from send_queue s
+         select s.due_at, s.held, s.queued_at from send_queue s
          where s.owner is null and s.channel = c.channel and s.class = p.class and s.account_id = $1
          order by s.provider_id, s.due_at limit ${MAX_COUNTED}) q
        limit ${MAX_COUNTED}
@@ -166,7 +173,7 @@ async function readQueue(client: Queryable, accountId: number): Promise<QueueRow
        where c.account_id = $1 and c.status = 'active' and c.phase in ('snapshot', 'sending')
        limit ${MAX_COUNTED}
      ), counted as (
-       select 1 as size, held, case when not held then due_at end as due_at from waiting
+       select 1 as size, held, case when not held then due_at end as due_at from waiting where not scheduled
        union all select size, held, due_at from blocks
      )
      select least(coalesce(sum(size), 0), ${MAX_COUNTED})::int as queued,
@@ -174,11 +181,21 @@ async function readQueue(client: Queryable, accountId: number): Promise<QueueRow
        -- What a pause holds is due at infinity.
        least(min(due_at) filter (where due_at > now() and isfinite(due_at)),
          (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at,
-       min(due_at) filter (where due_at <= now() and not held) as due_since
+       min(due_at) filter (where due_at <= now() and not held) as due_since,
+       (select count(*)::int from waiting where scheduled) as scheduled,
+       (select min(due_at) from waiting where scheduled) as next_scheduled_at
      from counted`,
     [accountId, queueChannels, Object.values(messageClasses)],
   );
-  return rows[0] ?? { queued: 0, held: 0, next_due_at: null, due_since: null };
+  const none = {
+    queued: 0,
+    held: 0,
+    scheduled: 0,
+    next_scheduled_at: null,
+    next_due_at: null,
+    due_since: null,
+  };
+  return rows[0] ?? none;
 }
 
 const NO_LIMIT = { limited: false, limit: null, used: null, remaining: null, resets_at: null };
@@ -242,6 +259,8 @@ export async function readDeliveryStatus(
       per_minute: domain.perMinute,
       queued: queue.queued,
       held: queue.held,
+      scheduled: queue.scheduled,
+      next_scheduled_at: toText(queue.next_scheduled_at),
       next_due_at: toText(queue.next_due_at),
       due_since: toText(queue.due_since),
     },

@@ -22,7 +22,7 @@ export interface QueueLoop extends LaneLoop {
 }
 
 /** The adapter's part of a lane's report. */
-export type QueueState = Pick<LaneReport, 'inFlight' | 'providers'>;
+export type QueueState = Pick<LaneReport, 'inFlight' | 'providers' | 'nextScheduledAt'>;
 
 /** The result of polling the queue once. */
 export interface ClaimResult {

@@ -70,3 +70,17 @@ it('does not read the queue for the account', async () => {
   await findAccountFigures(one.pool, large, TEST_LIMITS);
   expect((await rowsRead()) - before).toBe(0);
 });
+
+it('counts scheduled messages apart, with the time of the first', async () => {
+  const account = await insertAccount(test.database);
+  await test.database.pool.query(
+    `insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
+     select 10 * ${QUEUED} + n, $1, 'email', 0, now() + n * interval '1 hour',
+       now() + case when n > 1 then n else 0 end * interval '1 hour' from generate_series(1, 3) n`,
+    [account.accountId],
+  );
+  const { pacing } = await statusOf(account);
+  expect(pacing).toMatchObject({ queued: 1, held: 0, scheduled: 2 });
+  const hoursUntil = (time: string | null) => Math.round((Date.parse(time ?? '') - Date.now()) / 3_600_000);
+  expect([pacing.next_due_at, pacing.next_scheduled_at].map(hoursUntil)).toEqual([1, 2]);
+});

@@ -125,6 +125,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #plain = createPlainBacklogs();
   readonly #order = createServiceOrder();
   readonly #letters: LetterSending;
+  #nextScheduledAt: Date | null = null;
   #following: Repeating[] = [];
   /** When to claim from other backlogs next, in milliseconds of a monotonic clock. */
   #othersAt = 0;
@@ -344,15 +345,22 @@ class SendQueue implements QueueAdapter<Claim> {
     await this.#blocks.sweep(owner);
   }
 
-  countBacklog(): Promise<Record<string, number>> {
-    return countWaiting(this.#deps.pool);
+  async countBacklog(): Promise<Record<string, number>> {
+    const { counts, nextScheduledAt } = await countWaiting(this.#deps.pool);
+    this.#nextScheduledAt = nextScheduledAt;
+    return counts;
   }
 
   describe(): QueueState {
     const problem = this.#letters.problem();
     const providers = this.#shares.report();
     if (problem !== null) providers.letters = { state: 'open', reason: problem, retryAt: null };
-    return { inFlight: this.loop.registered(), providers };
+    const next = this.#nextScheduledAt;
+    return {
+      inFlight: this.loop.registered(),
+      providers,
+      ...(next ? { nextScheduledAt: next.toISOString() } : {}),
+    };
   }
 
   stop(): void {

@@ -175,20 +175,33 @@ export function createBacklogs(client: Queryable, now: () => number = () => perf
   return new KnownBacklogs(client, now);
 }
 
+export interface WaitingCount {
+  /** By the name of their class, and `scheduled` for those that wait for their time. */
+  counts: Record<string, number>;
+  /** When the first of the scheduled messages is to be sent. */
+  nextScheduledAt: Date | null;
+}
+
 /**
- * Counts the messages that wait, by the name of their class: at most 100,000 in the queue, and those in at most 10,000
- * open blocks of active campaigns. This is enough for an operator, and cheap for the database.
+ * Counts the messages that wait: at most 100,000 in the queue, and those in at most 10,000 open blocks of active
+ * campaigns. This is enough for an operator, and cheap for the database.
  */
-export async function countWaiting(client: Queryable): Promise<Record<string, number>> {
-  const { rows } = await client.query<{ class: number; count: number }>(
-    `select class, sum(size)::int as count from (
-       (select class, 1 as size from send_queue limit 100000)
+export async function countWaiting(client: Queryable): Promise<WaitingCount> {
+  const { rows } = await client.query<{ class: number | null; count: number; next_at: Date | null }>(
+    `select class, sum(size)::int as count, min(scheduled_at) as next_at from (
+       (select case when queued_at <= now() then class end as class, 1 as size,
+          case when queued_at > now() then due_at end as scheduled_at from send_queue limit 100000)
        union all
-       (select ${messageClasses.campaign}, b.size from campaigns c cross join lateral (
+       (select ${messageClasses.campaign}, b.size, null from campaigns c cross join lateral (
           select size from campaign_blocks where campaign_id = c.id and closed_at is null order by n limit 10000) b
         where c.status = 'active' and c.phase in ('snapshot', 'sending') limit 10000)) waiting
      group by class`,
   );
   const names = new Map<number, string>(Object.entries(messageClasses).map(([name, n]) => [n, name]));
-  return Object.fromEntries(rows.map((row) => [names.get(row.class) ?? row.class, row.count]));
+  const nameOf = (priority: number | null) =>
+    priority === null ? 'scheduled' : (names.get(priority) ?? String(priority));
+  return {
+    counts: Object.fromEntries(rows.map((row) => [nameOf(row.class), row.count])),
+    nextScheduledAt: rows.find((row) => row.class === null)?.next_at ?? null,
+  };
 }

@@ -7,6 +7,7 @@ import { createClaimRound } from '../../../../src/delivery/sender/turns/claim-ro
 import type { Queryable } from '../../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../../support/campaigns.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../../support/queued.ts';
+import { inMinutes, schedule } from '../../../support/scheduled.ts';
 import { TEST_LIMITS } from '../../../support/sending.ts';
 import { MAX_ENTRIES_READ, openStaleQueue, OWNER, type StaleQueue } from '../../../support/stale-queue.ts';
 
@@ -136,13 +137,27 @@ it('ignores names that it does not know', () => {
 
 it('counts waiting messages by class, with the recipients in open blocks of active campaigns', async () => {
   const { database } = queue;
-  const before = await countWaiting(database.pool);
+  const count = async () => (await countWaiting(database.pool)).counts;
+  const before = await count();
   const { campaignId } = await writeCampaign(database, account, { recipients: 25, blockSize: 10 });
   await database.pool.query('update campaign_blocks set closed_at = now() where campaign_id = $1 and n = 0', [
     campaignId,
   ]);
   const { campaign = 0, ...others } = before;
-  expect(await countWaiting(database.pool)).toEqual({ ...others, campaign: campaign + 15 });
+  expect(await count()).toEqual({ ...others, campaign: campaign + 15 });
   await database.pool.query(`update campaigns set status = 'paused' where id = $1`, [campaignId]);
-  expect(await countWaiting(database.pool)).toEqual(before);
+  expect(await count()).toEqual(before);
+});
+
+it('counts scheduled messages apart, with the time of the first', async () => {
+  const { database } = queue;
+  const { counts, nextScheduledAt } = await countWaiting(database.pool);
+  expect([counts['scheduled'], nextScheduledAt]).toEqual([undefined, null]);
+  const ids = await queueEmails(database, account, 3);
+  await schedule(database.pool, ids.slice(1), inMinutes(90));
+  await schedule(database.pool, ids.slice(2), inMinutes(60));
+  const { transactional = 0, ...others } = counts;
+  const later = await countWaiting(database.pool);
+  expect(later.counts).toEqual({ ...others, transactional: transactional + 1, scheduled: 2 });
+  expect(Math.round(((later.nextScheduledAt?.getTime() ?? 0) - Date.now()) / 60_000)).toBe(60);
 });
