@@ -43,6 +43,7 @@ import { createInvitationRoutes } from './invitations/routes.ts';
 import type { HtmlSanitizer } from './inbox/conversations/html/sanitizer.ts';
 import { createMcpRoutes } from './mcp/routes.ts';
 import { createGrantRoutes } from './oauth/grant-routes.ts';
+import { createChangeRoutes } from './messages/change-routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSecondFactorRoutes } from './second-factor/routes.ts';
 import { createSearchRoutes } from './search/routes.ts';
@@ -137,6 +138,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createGrantRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
+    ...createChangeRoutes(deps),
     ...createTemplateRoutes({ ...deps, largeLists, owners: createTemplateOwners(deps) }),
     ...createDeliveryRoutes(deps),
     ...createStatsRoutes(deps),

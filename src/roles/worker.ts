@@ -26,6 +26,7 @@ import { forgetContactInInbox } from '../features/inbox/retention/forget.ts';
 import { announceScanner } from '../features/inbox/scan/clamd.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
 import { forgetImportedContact } from '../features/imports/service.ts';
+import { startScheduledTests } from '../features/messages/scheduled-tests.ts';
 import { startStatCounts } from '../features/stats/fold.ts';
 import { startWallets } from '../features/wallet/loop.ts';
 import { openAddressChecker } from '../features/validation/checks/open-checker.ts';
@@ -202,12 +203,13 @@ function startLinkMails(config: Config, { database: { pool }, waker, pulse, log 
   return { stop: () => Promise.all(loops.map((each) => each.stop())) };
 }
 
-/** Folds counts of usage and statistics, and removes files of messages that are no longer named. */
+/** Folds counts of usage and statistics, removes files that no message names, and ends scheduled tests. */
 function startCountsAndFiles({ CARILLON_HOME: home }: Config, { database: { pool }, pulse }: LoopDeps) {
   const loops = [
     startUsageCounts({ pool, pulse }),
     startStatCounts({ pool, pulse }),
     startAttachmentRemoval({ pool, store: createHomeStore(home), pulse }),
+    startScheduledTests({ pool, pulse }),
   ];
   return { stop: () => Promise.all(loops.map((each) => each.stop())) };
 }

@@ -117,6 +117,7 @@ const MESSAGE_COLUMNS = [
   'bounce_subtype',
   'bounce_diagnostic',
   'queued_at',
+  'scheduled_at',
   'sent_at',
   'delivered_at',
   'opened_at',

@@ -2,6 +2,7 @@
 import type { CheckProblem } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { RouteInput } from '../../platform/http/input.ts';
 import {
   type CopyRow,
   findCopies,
@@ -18,6 +19,10 @@ export interface Reader {
   /** Whether it is an assistant, which does not learn who is in Bcc of what. */
   isAssistant: boolean;
 }
+
+export const readerOf = ({ ctx }: Pick<RouteInput, 'ctx'>): Reader => ({
+  isAssistant: (ctx.state.principal?.grant ?? null) !== null,
+});
 
 export type LetterFields = Pick<MessageDetail, 'attachments' | 'recipients'>;
 

@@ -1,5 +1,6 @@
 import { answersMailSql } from '../../delivery/ledger/accept/answered-mail.ts';
-import { openStatuses, statusList } from '../../delivery/terms/message.ts';
+import { queueChannels } from '../../delivery/terms/channels/queue-channel.ts';
+import { messageClasses, openStatuses, statusList } from '../../delivery/terms/message.ts';
 import { TEST_PROVIDER } from '../../delivery/ledger/accept/test-messages.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { keySpace } from '../../platform/db/idempotency.ts';
@@ -58,6 +59,27 @@ const sendingIdsSql = (accountId: string) => `m.id = any(array(
     on h.owner = b.owner and h.campaign_id = b.campaign_id and h.block_n = b.n and h.block_epoch = b.claim_epoch
   where b.owner is not null and b.account_id = ${accountId}))`;
 
+/** How many scheduled messages of an account a list finds in each queue, those of a provider that are due next first. */
+const MAX_SCHEDULED = 10_000;
+
+const queueList = queueChannels.map((queue) => `'${queue}'`).join(', ');
+
+/** SQL: the messages of an account that wait for their time. Those of test keys are in no queue. */
+const scheduledIdsSql = (accountId: string) => `m.id = any(array(
+  select q.message_id from unnest(array[${queueList}]) as c (queue) cross join lateral (
+    select s.message_id from send_queue s
+    where s.owner is null and s.channel = c.queue and s.class = ${messageClasses.transactional}
+      and s.account_id = ${accountId} and s.due_at > now() and s.queued_at > now()
+    order by s.provider_id, s.due_at limit ${MAX_SCHEDULED}) q
+  union all
+  (select t.message_id from test_messages t where t.account_id = ${accountId} and t.ends_at > now() limit ${MAX_SCHEDULED})))`;
+
+/** SQL conditions that the shown states need, in addition to or instead of the stored one. */
+const shownSql: Partial<Record<string, string>> = {
+  sending: `m.status in (${statusList(openStatuses)})`,
+  scheduled: `m.status = 'queued' and m.scheduled_at > now()`,
+};
+
 /** SQL: whether the content of the message `m` is a version of a template of the brand `$1`. */
 const ofTemplateSql = (id: string) => `m.content_version_id = any(array(
   select v.id from template_versions v where v.template_id = ${id} and v.brand_id = $1))`;
@@ -98,10 +120,13 @@ export function conditionsOf(
   add(found, (time) => `m.created_at < ${time}`, filters.createdBefore);
   if (keyed.length > 0) add(found, (ids) => `m.id = any(${ids})`, keyed);
   if (filters.status === 'sending') add(found, sendingIdsSql, tenant.accountId);
+  if (filters.status === 'scheduled') add(found, scheduledIdsSql, tenant.accountId);
   const foundValues = values.length;
 
-  if (filters.status === 'sending') checked.push(`m.status in (${statusList(openStatuses)})`);
+  const shown = shownSql[filters.status ?? ''];
+  if (shown !== undefined) checked.push(shown);
   else add(checked, (status) => `m.status = ${status}`, filters.status);
+  if (filters.status === 'queued') checked.push('(m.scheduled_at is null or m.scheduled_at <= now())');
   if (openStatuses.some((status) => status === filters.status)) checked.push(`not ${sendingSql}`);
   if (filters.test) add(checked, (provider) => `m.provider = ${provider}`, TEST_PROVIDER);
   // Test keys do not see recipients and subjects of test runs, so they cannot find them by these.

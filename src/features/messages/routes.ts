@@ -10,12 +10,7 @@ import type { Waker } from '../../platform/db/wake.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import {
-  type AssistantArguments,
-  defineRoute,
-  type RouteDefinition,
-  type RouteInput,
-} from '../../platform/http/route.ts';
+import { type AssistantArguments, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
   acceptedMessage,
   answersMail,
@@ -32,7 +27,7 @@ import { brandValues, createBrandOf, createMessageContents } from '../templates/
 import { createAttachments, type FileDecoder } from '../attachments/service.ts';
 import { createBatchRoute } from './batch-routes.ts';
 import { createFileRoute } from './file-routes.ts';
-import type { Reader } from './letter-presenter.ts';
+import { readerOf } from './letter-presenter.ts';
 import { createRenderedContents } from './rendered.ts';
 import { createMessageService, type MessageService } from './service.ts';
 
@@ -86,10 +81,6 @@ const FOR_TEST_KEYS = {
 };
 
 const FOR_SEND_KEYS = { only: 'messages that it sent' };
-
-const readerOf = ({ ctx }: Pick<RouteInput, 'ctx'>): Reader => ({
-  isAssistant: (ctx.state.principal?.grant ?? null) !== null,
-});
 
 /** Whether a call has more than one recipient, about which the user decides. */
 const hasSeveralRecipients = ({ to, cc, bcc }: AssistantArguments): boolean =>

@@ -4,7 +4,7 @@ import { holdReasons } from '../../delivery/ledger/limits/authority.ts';
 import { recipientKinds } from '../../delivery/terms/letter.ts';
 import { channels, messageStatuses } from '../../delivery/terms/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/content/mime/reserved-headers.ts';
-import { filterTime } from '../../platform/db/filter-time.ts';
+import { filterTime, timeUnlessNull } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../platform/input/one-line.ts';
 import type { Twins } from '../../platform/input/read-only.ts';
@@ -140,10 +140,13 @@ export const mailFields = z.strictObject({
 
 export type MailFields = z.output<typeof mailFields>;
 
+/** The states of a message as clients see it. */
+const shownStatuses = [...messageStatuses, 'sending', 'scheduled'] as const;
+
 /** Filters of GET /messages. All but the subject and the two times match exactly. */
 export const listMessagesQuery = z.strictObject({
   ...pageQuery,
-  status: z.enum([...messageStatuses, 'sending']).optional(),
+  status: z.enum(shownStatuses).optional(),
   channel: z.enum(channels).optional(),
   to: z
     .string()
@@ -180,8 +183,21 @@ export const messageFileParams = z.strictObject({
 const time = z.iso.datetime().nullable();
 const strings = z.record(z.string(), z.string());
 
-/** The states of a message as clients see it. */
-const shownStatuses = [...messageStatuses, 'sending', 'scheduled'] as const;
+/** What PATCH changes. */
+export const changeMessageBody = z.strictObject({
+  scheduled_at: timeUnlessNull('give a time; the present one sends the message now').meta({
+    description:
+      'When to send it, at most 30 days ahead, or as many days as the service keeps contents. A time of the last five ' +
+      'minutes means now.',
+  }),
+});
+
+export const cancelMessageBody = z.strictObject({
+  only: z.boolean().optional().meta({
+    description:
+      'Of a letter to several recipients, cancel only this copy. By default, all copies that wait are canceled.',
+  }),
+});
 
 /** A message in a list. */
 export const messageResource = z

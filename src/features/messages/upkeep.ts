@@ -119,12 +119,14 @@ async function forgetCounts(client: Queryable, afterBrandId: number, firstId: nu
 
 const TEST_CONTENT_DAYS = 1;
 
-/** Deletes the contents of messages that were sent with test keys more than a day ago. */
+/** Deletes the contents of messages that were sent with test keys, or were to be sent, more than a day ago. */
 const testContents = batchTask(
   'test_contents',
   `with old as (
      delete from test_messages where message_id = any (array(
-       select message_id from test_messages where created_at < $1 limit $2 for update skip locked))
+       select message_id from test_messages t
+       where created_at < $1 and not exists (select from messages m where m.id = t.message_id and m.scheduled_at >= $1)
+       limit $2 for update skip locked))
      returning message_id
    ), removed as (
      delete from message_contents where message_id = any (array(select message_id from old))

@@ -10,8 +10,15 @@ function isStorable(text: string): boolean {
   return !UNREADABLE_TIME.test(text) && time >= FIRST_MS && time <= LAST_MS;
 }
 
-/** A date-time from a client, in ISO 8601 with a zone. PostgreSQL can read it, even after conversion to UTC. */
-export const filterTime = z.iso
-  .datetime({ offset: true })
-  .max(64)
-  .refine(isStorable, 'must be in the years 0001 to 9999, with an offset below 16 hours');
+/**
+ * A date-time from a client, in ISO 8601 with a zone. PostgreSQL can read it, even after conversion to UTC.
+ * @param ofNull what is wrong with null; by default that it is no text
+ */
+export const timeUnlessNull = (ofNull?: string) =>
+  z.iso
+    .datetime({ offset: true, error: ({ input }) => (input === null ? ofNull : undefined) })
+    .max(64)
+    .refine(isStorable, 'must be in the years 0001 to 9999, with an offset below 16 hours');
+
+/** As {@link timeUnlessNull}. */
+export const filterTime = timeUnlessNull();

@@ -125,6 +125,8 @@ function requests(): Record<string, Request[]> {
     sendMessage: [['POST', '/v1/my/messages', { ...mail, template_id: template }]],
     sendMessageBatch: [['POST', '/v1/my/messages/batch', { messages: [{ ...mail, template_id: template }] }]],
     resendMessage: [['POST', `/v1/my/messages/${message}/resend`]],
+    changeMessage: [['PATCH', `/v1/my/messages/${message}`, { scheduled_at: '2020-01-01T00:00:00Z' }]],
+    cancelMessage: [['POST', `/v1/my/messages/${message}/cancel`]],
     listMessages: [
       ...[BEFORE, AFTER].flatMap(({ first_name: name, email }): Request[] => [
         ['GET', `/v1/my/messages?to=${email}`],

@@ -64,7 +64,8 @@ describe('every route that keys may use', () => {
   it('is refused to test keys, with these exceptions', () => {
     const open = authenticated().filter(({ testKeys }) => testKeys !== 'refused');
     expect(open.map(({ operationId }) => operationId).sort()).toEqual([
-      ...['cancelValidation', 'changeCampaign', 'changeFlow', 'changeSegment', 'changeTemplate'],
+      ...['cancelMessage', 'cancelValidation'],
+      ...['changeCampaign', 'changeFlow', 'changeMessage', 'changeSegment', 'changeTemplate'],
       ...[
         'checkContent',
         'checkTemplate',

@@ -241,7 +241,10 @@ const withParameter = () =>
     .map((route) => ({ ...route, path: route.path.replace(':kind', 'segments') }));
 
 /** Bodies with which a request reaches its resource; other routes accept an empty object. */
-const bodies: Record<string, object> = { putDraft: { content: {}, base: '"1"' } };
+const bodies: Record<string, object> = {
+  putDraft: { content: {}, base: '"1"' },
+  changeMessage: { scheduled_at: new Date().toISOString() },
+};
 
 /** Lists of things that every account has. */
 const neverEmpty = new Set(['/v1/my/api_keys', '/v1/my/brands', '/v1/my/users']);
