@@ -4,6 +4,12 @@ import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.
 import { allocateMessageIds } from '../../../src/delivery/ledger/accept/write-messages.ts';
 import { writeSet } from '../../../src/delivery/ledger/accept/write-set.ts';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
+import {
+  cancelMessages,
+  cancelTransactional,
+  markForRecall,
+} from '../../../src/delivery/ledger/cancel/cancel.ts';
+import { moveScheduled } from '../../../src/delivery/ledger/cancel/move.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/ledger/claim/claim.ts';
 import type { Claim } from '../../../src/delivery/ledger/ownership/claims.ts';
 import { recoverDeadSender } from '../../../src/delivery/ledger/upkeep/dead-process.ts';
@@ -15,8 +21,9 @@ import { keepFiles, releaseFiles } from '../../../src/features/attachments/model
 import { resumeSending } from '../../../src/features/accounts/service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
-import { countUnlockedRows } from '../../support/lock-order.ts';
+import { countUnlockedRows, runBehindLock } from '../../support/lock-order.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { inMinutes, schedule } from '../../support/scheduled.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
@@ -31,7 +38,7 @@ let accounts: QueuedAccount[];
 let claims: Claim[];
 
 beforeAll(async () => {
-  test = await createTestDatabase({ keyedPlans: true });
+  test = await createTestDatabase({ keyedPlans: true, poolMax: 12 });
   ({ database } = test);
 });
 afterAll(() => test.drop());
@@ -222,6 +229,99 @@ describe('rows that several statements lock', () => {
     expect(await unlockedRows(lock, account, resume, [backlogs])).toEqual([1]);
     const { rows } = await database.pool.query('select recheck_at <= now() as due from held_backlogs');
     expect(rows).toEqual([{ due: true }]);
+  });
+});
+
+describe('messages that a client cancels or moves', () => {
+  const COPIES = 6;
+  let of: QueuedAccount;
+  let ids: number[];
+
+  beforeEach(async () => {
+    of = await insertAccount(database);
+    ids = await queueEmails(database, of, COPIES);
+    await schedule(database.pool, ids, inMinutes(60));
+    // Store the rows in the opposite order.
+    await database.pool.query(
+      `with moved as (delete from send_queue where message_id = any($1) returning *)
+       insert into send_queue select * from moved order by message_id desc`,
+      [ids],
+    );
+  });
+
+  const cancel = (recall: boolean) => () =>
+    inTransaction(database.pool, (trx) =>
+      cancelTransactional(trx, of.accountId, ids.toReversed(), { reason: 'x', recall }),
+    );
+  const move = () =>
+    inTransaction(database.pool, (trx) =>
+      moveScheduled(trx, of.accountId, ids.toReversed(), inMinutes(90), []),
+    );
+
+  it.each([
+    ['canceled', cancel(false)],
+    ['canceled with a recall', cancel(true)],
+    ['moved', move],
+  ])('are locked by id, then their queue rows by id, when they are %s', async (_name, work) => {
+    const named = `= any('{${ids.join(',')}}')`;
+    const messages = `select 1 from messages where id ${named} for update`;
+    const rows = `select 1 from send_queue where message_id ${named} for update`;
+    const [first = 0] = ids;
+    expect(await unlockedRows(lockMessage, first, work, [messages, rows])).toEqual([COPIES, COPIES]);
+    await database.pool.query(`update messages set status = 'queued'`);
+    if ((await database.pool.query(rows)).rowCount === 0) await requeue();
+    const lockRow = 'select 1 from send_queue where message_id = $1 for update';
+    expect(await unlockedRows(lockRow, first, work, [messages, rows])).toEqual([0, COPIES]);
+  });
+
+  const requeue = () =>
+    database.pool.query(
+      `insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
+       select id, account_id, 'email', 0, scheduled_at, scheduled_at from messages where id = any($1) order by id desc`,
+      [ids],
+    );
+
+  it('do not deadlock with claims, intents, records, a reaper, and requests for the same messages', async () => {
+    await database.pool.query(
+      'update send_queue set due_at = now(), queued_at = now() where message_id = any($1)',
+      [ids],
+    );
+    const wanted = {
+      channel: 'email',
+      class: messageClasses.transactional,
+      accountId: of.accountId,
+    } as const;
+    const claim = () =>
+      claimBacklog(database.pool, { ...wanted, owner: OWNER, quantum: COPIES }, TEST_LIMITS);
+    const claimed = await claim();
+    await markForRecall(database.pool, of.accountId);
+    const batch = await intend(1, claimed.slice(0, 2));
+    const outcomes = batch.map((message) => refusalRecord(message, 'domain_deleted'));
+    const record = () =>
+      createBatchRecording({ pool: database.pool, events: testEvents })([{ owner: OWNER, seq: 1, outcomes }]);
+    const recover = () => inTransaction(database.pool, (client) => recoverDeadSender(client, OWNER));
+    const erase = () => cancelMessages(database.pool, ids, 'the contact was deleted');
+    const lock = 'select 1 from messages where id = $1 for update';
+    for (const id of [ids[0], ids.at(-1)]) {
+      await runBehindLock(database.pool, { lock, values: [id] }, [
+        ...[
+          cancel(true),
+          record,
+          move,
+          recover,
+          erase,
+          claim,
+          cancel(false),
+          () => intend(2, claimed.slice(2)),
+        ],
+      ]);
+    }
+    const { rows } = await database.pool.query(
+      `select m.status from messages m left join send_queue q on q.message_id = m.id
+       where m.id = any($1) and (q.message_id is null) = (m.status in ('queued', 'held'))`,
+      [ids],
+    );
+    expect(rows).toEqual([]);
   });
 });
 
