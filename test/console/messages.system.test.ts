@@ -211,7 +211,7 @@ describe('a message with a time', () => {
   const DAY_MS = 86_400_000;
   const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
 
-  it('waits, and says until when', async () => {
+  it('waits, is moved to another time, and is taken back', async () => {
     const page = await open('/messages');
     await page.getByRole('button', { name: 'Send a message', exact: true }).first().click();
     const dialog = page.getByRole('dialog');
@@ -224,11 +224,46 @@ describe('a message with a time', () => {
     await checkAccessibility(page);
     await dialog.getByRole('button', { name: 'Schedule' }).click();
     await heading(page, 'Your appointment');
-    await page.getByText('It leaves by itself then.').waitFor();
+    await page.getByText('Until that time, you can change the time or cancel it.').waitFor();
     await checkAccessibility(page);
 
-    await stage().open(page, '/messages');
-    await page.getByRole('cell', { name: 'Leaves in 2 days' }).waitFor();
+    await page.getByRole('button', { name: 'Change the time' }).click();
+    const typed = localText(inDays(1));
+    await dialog.getByLabel('Time', { exact: true }).fill(typed);
+    await dialog.getByRole('button', { name: 'Change the time' }).click();
+    await page.getByText('The time is changed.').waitFor();
+    const id = Number(new URL(page.url()).pathname.split('/').at(-1));
+    const { body } = await stage().request('GET', `/v1/my/messages/${id}`);
+    expect(localText(String(body.scheduled_at))).toBe(typed);
+
+    await stage().open(page, '');
+    await page.getByText('1 scheduled, next').waitFor();
+    await page.getByRole('link', { name: '1 scheduled' }).click();
+    await page.getByRole('cell', { name: /^Leaves / }).waitFor();
+    await page.getByRole('link', { name: 'patient@example.com' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Cancel it' }).click();
+    await page.getByText('It was canceled').waitFor();
+    await expect(page.getByRole('button', { name: 'Change the time' }).count()).resolves.toBe(0);
+  });
+
+  it('is taken back from one recipient of several, and sent to the others now', async () => {
+    const to = ['one@example.com', 'two@example.com'];
+    const id = await send({ to, subject: 'Minutes', scheduled_at: inDays(3) });
+    const page = await open(`/messages/${id}`);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Who gets nothing').selectOption('Only one@example.com');
+    await dialog.getByRole('button', { name: 'Cancel it' }).click();
+    const rows = page.getByRole('list', { name: 'Recipients' }).getByRole('listitem');
+    await rows.filter({ hasText: 'one@example.com' }).getByText('canceled').waitFor();
+    await rows.filter({ hasText: 'two@example.com' }).getByText('scheduled').waitFor();
+    await rows.getByRole('link', { name: 'two@example.com' }).click();
+    await page.getByRole('button', { name: 'Change the time' }).click();
+    await dialog.getByLabel('When').selectOption('Now');
+    await dialog.getByRole('button', { name: 'Send now' }).click();
+    await rows.filter({ hasText: 'two@example.com' }).getByText('delivered').waitFor();
+    await expect(page.getByRole('button', { name: 'Cancel' }).count()).resolves.toBe(0);
   });
 });
 

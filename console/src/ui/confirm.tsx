@@ -7,6 +7,7 @@ export function ConfirmButton({
   label,
   title,
   confirm = label,
+  keep = 'Cancel',
   kind = 'danger',
   busy = false,
   disabled = false,
@@ -18,6 +19,8 @@ export function ConfirmButton({
   title: string;
   /** The label of the second button. */
   confirm?: string;
+  /** The label of the button that leaves everything as it is. */
+  keep?: string;
   kind?: ButtonProps['kind'];
   busy?: boolean;
   disabled?: boolean;
@@ -43,7 +46,7 @@ export function ConfirmButton({
           >
             {confirm}
           </Button>
-          <Button onClick={() => setOpen(false)}>Cancel</Button>
+          <Button onClick={() => setOpen(false)}>{keep}</Button>
         </div>
       </Dialog>
     </>

@@ -7,12 +7,12 @@ import { BrandLink, useId } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { QueryView } from '../../ui/query-view.tsx';
 import { SentFiles } from '../../ui/sent-files.tsx';
+import { MessageActions } from './message-actions.tsx';
 import { MessageContent } from './message-content.tsx';
 import { MessageTimeline } from './message-timeline.tsx';
 import { LetterRecipients } from './letter-recipients.tsx';
 import { OriginLink } from './origin-link.tsx';
 import { ReasonNotice, StateNotice } from './reason-notice.tsx';
-import { ResendButton } from './resend-button.tsx';
 
 type Message = Schemas['MessageDetail'];
 
@@ -49,7 +49,7 @@ export function MessagePage() {
         <Fragment key={message.id}>
           <PageHeader
             title={message.subject ?? (message.channel === 'sms' ? 'SMS' : `Message ${id}`)}
-            actions={<ResendButton message={message} />}
+            actions={<MessageActions message={message} />}
           >
             <p>
               <StatusBadge status={message.status} />{' '}

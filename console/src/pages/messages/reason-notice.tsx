@@ -66,7 +66,7 @@ export function StateNotice({
     <>
       {status === 'scheduled' && scheduledAt !== null && (
         <Notice tone="busy" title={`Scheduled for ${clockText(scheduledAt)}`}>
-          <p>It leaves by itself then.</p>
+          <p>It leaves by itself then. Until that time, you can change the time or cancel it.</p>
         </Notice>
       )}
       {test && (

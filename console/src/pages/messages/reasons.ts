@@ -162,7 +162,7 @@ const FAILURES: Record<string, Reason> = {
   },
   canceled: {
     title: 'It was canceled',
-    text: 'The campaign, flow or run was canceled before the message left.',
+    text: 'The message, or its campaign, flow or run, was canceled before it left.',
     advice: null,
   },
 };

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { deliveryStatusQuery, stoppedText, type DeliveryStatus } from '../../api/delivery-status.ts';
 import { useBrand } from '../../shell/brand.ts';
+import { clockText } from '../../ui/clock-text.ts';
 import { Card, centsText, countText, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
 import { BrandLink } from '../../ui/links.tsx';
 import { Notice, type Tone } from '../../ui/notice.tsx';
@@ -108,6 +109,16 @@ function Verdict({ status }: { status: DeliveryStatus }) {
               {countText(pacing.held)} held
             </BrandLink>
             .
+          </>
+        )}
+        {pacing.scheduled > 0 && (
+          <>
+            {' '}
+            <BrandLink to="/messages" search={{ status: 'scheduled' }}>
+              {countText(pacing.scheduled)}
+              {pacing.scheduled >= MAX_COUNTED && ' or more'} scheduled
+            </BrandLink>
+            {pacing.next_scheduled_at !== null && `, next ${clockText(pacing.next_scheduled_at)}`}.
           </>
         )}
         {pacing.due_since !== null && (
