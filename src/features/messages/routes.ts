@@ -1,15 +1,8 @@
 import { z } from 'zod';
-import type { Config } from '../../config.ts';
-import type { ContentEngine } from '../../delivery/content/templates/content.ts';
-import { limitSettings, refusalCodes } from '../../delivery/ledger/limits/authority.ts';
-import { createSenderIdentities } from '../../delivery/terms/sender-identity.ts';
-import { defaultEmailProvider } from '../../delivery/wire/providers/settings-url.ts';
+import { refusalCodes } from '../../delivery/ledger/limits/authority.ts';
 import type { ErrorCode } from '../../errors.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Waker } from '../../platform/db/wake.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
-import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { type AssistantArguments, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
   acceptedMessage,
@@ -23,22 +16,10 @@ import {
   messageResource,
   sendMessageBody,
 } from './schema.ts';
-import { brandValues, createBrandOf, createMessageContents } from '../templates/service.ts';
-import { createAttachments, type FileDecoder } from '../attachments/service.ts';
 import { createBatchRoute } from './batch-routes.ts';
 import { createFileRoute } from './file-routes.ts';
 import { readerOf } from './letter-presenter.ts';
-import { createRenderedContents } from './rendered.ts';
-import { createMessageService, type MessageService } from './service.ts';
-
-export interface MessageRouteDeps {
-  config: Config;
-  database: Database;
-  waker: Waker;
-  keyring: Keyring;
-  contents: ContentEngine;
-  fileDecoder: FileDecoder;
-}
+import { createMessages, type MessageDeps, type MessageService } from './service.ts';
 
 const tag = 'Messages';
 
@@ -48,33 +29,6 @@ const listDescription =
   'and the `next` link of the `Link` header continues the search.';
 
 const sendErrors: ErrorCode[] = ['sender_not_verified', 'reserved_header', 'reserved_tag', ...refusalCodes];
-
-function messageService(deps: MessageRouteDeps): MessageService {
-  const { config, database, waker, keyring, contents } = deps;
-  const { pool } = database;
-  const publicUrl = config.PUBLIC_URL ?? null;
-  const brandOf = createBrandOf(pool, keyring, publicUrl);
-  return createMessageService({
-    pool,
-    waker,
-    identities: createSenderIdentities(database.pool, config.MAIL_DOMAIN),
-    limits: limitSettings(config),
-    heldBound: { maxMessages: config.HELD_MESSAGES_MAX, maxMegabytes: config.HELD_MESSAGES_MB },
-    tracking: {
-      publicUrl,
-      keyId: keyring.subkey('tracking').id,
-    },
-    attachments: createAttachments(deps),
-    emailProvider: defaultEmailProvider(config),
-    contentDays: config.MESSAGE_CONTENT_RETENTION_DAYS,
-    renderTemplate: createMessageContents({ pool, contents, brandOf, keyring, publicUrl }),
-    renderedContent: createRenderedContents({
-      pool,
-      contents,
-      readBrand: async (scope) => brandValues(await brandOf(scope)),
-    }),
-  });
-}
 
 const FOR_TEST_KEYS = {
   only: 'messages of test keys and test runs; those of test runs have no recipient and content',
@@ -150,8 +104,8 @@ function resendRoute(messages: MessageService): RouteDefinition {
 }
 
 /** POST /messages, POST /messages/batch, GET /messages, GET /messages/:id and its files, POST /messages/:id/resend. */
-export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
-  const messages = messageService(deps);
+export function createMessageRoutes(deps: MessageDeps): RouteDefinition[] {
+  const messages = createMessages(deps);
   return [
     sendRoute(messages),
     createBatchRoute(messages, sendErrors),

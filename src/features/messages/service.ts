@@ -1,6 +1,16 @@
 import { emailKeys, phoneKeys } from '../../delivery/terms/addresses/search-keys.ts';
 import type { RenderedContent } from '../../delivery/content/templates/content.ts';
 import { notFound } from '../../errors.ts';
+import type { Config } from '../../config.ts';
+import type { ContentEngine } from '../../delivery/content/templates/content.ts';
+import { limitSettings } from '../../delivery/ledger/limits/authority.ts';
+import { createSenderIdentities } from '../../delivery/terms/sender-identity.ts';
+import { defaultEmailProvider } from '../../delivery/wire/providers/settings-url.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createAttachments, type FileDecoder } from '../attachments/service.ts';
+import { brandValues, createBrandOf, createMessageContents } from '../templates/service.ts';
 import { isTestCaller, sendKeyOf, type Tenant } from '../../platform/auth/tenant.ts';
 import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
@@ -19,7 +29,7 @@ import {
   presentMessage,
   presentMessageDetail,
 } from './presenter.ts';
-import type { StoredMessage } from './rendered.ts';
+import { createRenderedContents, type StoredMessage } from './rendered.ts';
 import { findMessages } from './scan.ts';
 import type { ListMessagesQuery } from './schema.ts';
 import { maySee } from './sent-by.ts';
@@ -138,4 +148,41 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     },
     openFile: (tenant, id, n) => openLetterFile({ pool, attachments }, tenant, id, n),
   };
+}
+
+export interface MessageDeps {
+  config: Config;
+  database: Database;
+  waker: Waker;
+  keyring: Keyring;
+  contents: ContentEngine;
+  fileDecoder: FileDecoder;
+}
+
+/** Creates the service of messages as processes have it, with what its parts are made from. */
+export function createMessages(deps: MessageDeps): MessageService {
+  const { config, database, waker, keyring, contents } = deps;
+  const { pool } = database;
+  const publicUrl = config.PUBLIC_URL ?? null;
+  const brandOf = createBrandOf(pool, keyring, publicUrl);
+  return createMessageService({
+    pool,
+    waker,
+    identities: createSenderIdentities(database.pool, config.MAIL_DOMAIN),
+    limits: limitSettings(config),
+    heldBound: { maxMessages: config.HELD_MESSAGES_MAX, maxMegabytes: config.HELD_MESSAGES_MB },
+    tracking: {
+      publicUrl,
+      keyId: keyring.subkey('tracking').id,
+    },
+    attachments: createAttachments(deps),
+    emailProvider: defaultEmailProvider(config),
+    contentDays: config.MESSAGE_CONTENT_RETENTION_DAYS,
+    renderTemplate: createMessageContents({ pool, contents, brandOf, keyring, publicUrl }),
+    renderedContent: createRenderedContents({
+      pool,
+      contents,
+      readBrand: async (scope) => brandValues(await brandOf(scope)),
+    }),
+  });
 }

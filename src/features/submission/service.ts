@@ -4,9 +4,14 @@ import type { EmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { type Submit, SubmissionRefusal, type SubmittedMail } from '../../delivery/wire/submission/port.ts';
 import { invalid } from '../../errors.ts';
 import { parseWith } from '../../platform/input/validation.ts';
-import type { Attachments, ReadFile } from '../attachments/service.ts';
+import {
+  type Attachments,
+  createAttachments,
+  type FileDecoder,
+  type ReadFile,
+} from '../attachments/service.ts';
 import { type MailFields, mailFields } from '../messages/schema.ts';
-import type { MailToSend, Sending } from '../messages/service.ts';
+import { createMessages, type MailToSend, type MessageDeps, type Sending } from '../messages/service.ts';
 import { addressText, senderIn, sortRecipients } from './addresses.ts';
 import { aliasOf, type ThreadDeps, withSentIds } from './aliases.ts';
 import type { SubmittedFile, SubmittedParts } from './jobs.ts';
@@ -33,6 +38,34 @@ const readFile = ({ sha256, ...file }: SubmittedFile): ReadFile => ({ ...file, s
 /** The files of a mail, as they are stored: the body of one that passes as it is is one. */
 const storedFiles = ({ content }: SubmittedParts): ReadFile[] =>
   (content.kind === 'opaque' ? [content.body] : content.files).map(readFile);
+
+/** What a process that takes mail is made of. */
+export interface SubmissionRoleDeps extends Omit<MessageDeps, 'fileDecoder'> {
+  log: Logger;
+}
+
+/** Mail is decoded by its own threads. */
+const NO_DECODER: FileDecoder = {
+  decode: () => Promise.reject(new Error('submitted mail has no files in a request')),
+  close: () => Promise.resolve(),
+};
+
+/** Creates what accepts submitted mail, for a process that takes it. Close it before the database. */
+export function openSubmission(deps: SubmissionRoleDeps): Submission {
+  const { config, database, keyring, log } = deps;
+  const messageDeps = { ...deps, fileDecoder: NO_DECODER };
+  return createSubmission({
+    messages: createMessages(messageDeps),
+    attachments: createAttachments(messageDeps),
+    pool: database.pool,
+    log,
+    home: config.CARILLON_HOME,
+    blocked: config.ATTACHMENT_BLOCKED_EXTENSIONS,
+    maxFileBytes: config.ATTACHMENTS_MB * 1024 * 1024,
+    mailDomain: config.MAIL_DOMAIN,
+    referenceKeys: keyring.accepted('reference').map(({ key }) => key),
+  });
+}
 
 /** What the mail is beside its addresses, before the rules of requests are applied. */
 function wishOf({ fields, content }: SubmittedParts, own: OwnFields, headers: Record<string, string>) {
