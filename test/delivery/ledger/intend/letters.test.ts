@@ -108,6 +108,7 @@ describe('the intent of a letter', () => {
       expect([html, text]).toEqual(['<p>Hi</p>', 'Hi']);
       expect(letter).toEqual({
         id: lead,
+        opaque: null,
         replyTo: ['x@example.com', 'y@example.com'],
         recipients: [
           { kind: 'to', address: 'ada@example.com' },
@@ -172,7 +173,11 @@ describe('a letter that its provider cannot take', () => {
 
 describe('letters of a provider that fails', () => {
   const reroute = (providerId: number) =>
-    rerouteLetters(test.database.pool, { class: 0, accountId: account.accountId, providerId }, routes);
+    rerouteLetters(
+      test.database.pool,
+      { queue: 'email_whole', class: 0, accountId: account.accountId, providerId },
+      routes,
+    );
 
   it('move to a provider that can take them; the others are held', async () => {
     const failing = await addProvider('ses', { fails: true });
