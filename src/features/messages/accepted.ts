@@ -7,7 +7,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
 import { type CopyRow, findSuppressed, type LetterFileRow } from './letter-model.ts';
 import { presentAcceptedLetter, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
-import type { LetterDraft } from './letter.ts';
+import type { LetterDraft, OpaqueDraft } from './letter.ts';
 import { type AcceptedMessage, type MessageRow, presentMessage } from './presenter.ts';
 
 /** The letter of a message that was accepted. */
@@ -61,6 +61,12 @@ function rowOf({
   };
 }
 
+/** The body of an opaque letter is its file 0. */
+const bodyRow = ({ body: file }: OpaqueDraft): LetterFileRow => ({
+  ...{ n: 0, filename: file.filename, content_type: file.contentType, content_id: null },
+  ...{ disposition: file.disposition, size: file.size, sha256: file.sha256, stored: true },
+});
+
 const fileRow = ({ contentType, contentId, ...file }: NewAttachment, index: number): LetterFileRow => ({
   ...file,
   n: index + 1,
@@ -95,7 +101,8 @@ export function createAcceptedPresenter(db: Queryable, plusAddresses: boolean): 
       const shown = presentMessage(withoutHiddenLetter(reader, row));
       const { letter } = each;
       if (!letter) return shown;
-      const files = letter.files.map(fileRow);
+      const body = letter.draft.opaque ? [bodyRow(letter.draft.opaque)] : [];
+      const files = [...body, ...letter.files.map(fileRow)];
       return {
         ...shown,
         ...presentAcceptedLetter({ files, copies: copyRows(letter, suppressed) }, reader, row),

@@ -24,7 +24,7 @@ export const readerOf = ({ ctx }: Pick<RouteInput, 'ctx'>): Reader => ({
   isAssistant: (ctx.state.principal?.grant ?? null) !== null,
 });
 
-export type LetterFields = Pick<MessageDetail, 'attachments' | 'recipients'>;
+export type LetterFields = Pick<MessageDetail, 'attachments' | 'recipients' | 'opaque'>;
 
 /** A copy in Bcc does not lead an assistant to its letter. */
 const isHidden = ({ isAssistant }: Reader, { recipient_kind: kind }: MessageRow) =>
@@ -51,7 +51,7 @@ const presentCopy = (row: CopyRow) => ({
   status: shownStatus(row),
 });
 
-/** The files and the copies of a letter, the lead first. */
+/** The files and the copies of a letter, the lead first. File 0 is the body of an opaque letter. */
 export interface ReadLetter {
   files: LetterFileRow[];
   copies: CopyRow[];
@@ -77,8 +77,10 @@ const shownCopies = ({ copies }: ReadLetter, { isAssistant }: Reader) =>
 function presentLetter(letter: ReadLetter, reader: Reader, row: MessageRow): LetterFields {
   const { files, copies } = letter;
   const shown = shownCopies(letter, reader);
+  const named = files.filter(({ n }) => n > 0);
   return {
-    ...(files.length > 0 ? { attachments: files.map(presentFile) } : {}),
+    ...(named.length < files.length ? { opaque: true as const } : {}),
+    ...(named.length > 0 ? { attachments: named.map(presentFile) } : {}),
     ...(copies.length > 1 && !isHidden(reader, row) ? { recipients: shown.map(presentCopy) } : {}),
   };
 }

@@ -260,6 +260,10 @@ export const answersMail = (item: unknown): boolean =>
   (item as { answers_mail?: unknown } | null)?.answers_mail === true;
 
 const letterFields = {
+  opaque: z.literal(true).optional().meta({
+    description:
+      'The message was submitted by SMTP and is sent as it was written, such as signed or encrypted mail: it has neither `html` nor `text` here, and is not tracked. Absent otherwise.',
+  }),
   attachments: z.array(messageAttachmentSchema).optional().meta({ description: 'Absent without files.' }),
   recipients: z
     .array(
