@@ -54,19 +54,22 @@ export async function presentChanged(
 }
 
 /**
- * The error of a change that a message does not allow: the one that was asked for, or another copy of its letter.
+ * The error of a change that a message does not allow: the one that was asked for, or another copy of its letter. An
+ * assistant does not learn which one: it might be in Bcc.
  * @param reason by default its status
  */
 export function refusedBy(
-  asked: FoundMessage,
-  refusing: FoundMessage,
+  { isAssistant }: Reader,
+  { asked, refusing }: { asked: FoundMessage; refusing: FoundMessage | null },
   change: string,
   reason?: string,
 ): AppError {
-  const named =
-    refusing.id === asked.id ? 'the message' : `message ${refusing.id}, a copy of the same letter,`;
-  const why = reason ?? `is ${shownStatus(refusing)} and can no longer be ${change}`;
-  return new AppError('invalid_transition', `${named} ${why}`);
+  const row = refusing ?? asked;
+  const other = isAssistant
+    ? 'another copy of the same letter'
+    : `message ${row.id}, a copy of the same letter,`;
+  const why = reason ?? `is ${shownStatus(row)} and can no longer be ${change}`;
+  return new AppError('invalid_transition', `${row.id === asked.id ? 'the message' : other} ${why}`);
 }
 
 /** What keeps messages from being canceled. Those that others cannot change come first. */
@@ -99,6 +102,7 @@ export async function cancelMessage(
   trx: Queryable,
   { pool }: ChangeDeps,
   tenant: Tenant,
+  reader: Reader,
   { id, only, recall }: { id: number; only: boolean; recall: Recall },
 ): Promise<void> {
   const asked = await findChangeable(trx, tenant, id, 'cancel');
@@ -119,8 +123,8 @@ export async function cancelMessage(
       });
     default:
       throw refusedBy(
-        asked,
-        (await findMessage(trx, tenant, stopping)) ?? asked,
+        reader,
+        { asked, refusing: await findMessage(trx, tenant, stopping) },
         'canceled',
         reasons[outcome],
       );

@@ -45,8 +45,9 @@ function moveRoute(deps: MoveDeps): RouteDefinition {
     responses: { 200: { description: 'The message.', schema: acceptedMessage } },
     errors: ['invalid_transition'],
     async handler({ tenant, params, body, ctx }) {
-      await moveMessage(deps, tenant, params.id, body.scheduled_at);
-      const moved = await presentChanged(pool, deps, tenant, readerOf({ ctx }), params.id);
+      const reader = readerOf({ ctx });
+      await moveMessage(deps, tenant, reader, params.id, body.scheduled_at);
+      const moved = await presentChanged(pool, deps, tenant, reader, params.id);
       if (!moved) throw notFound('message');
       return { status: 200, body: moved };
     },
@@ -74,8 +75,9 @@ function cancelRoute(deps: MoveDeps): RouteDefinition {
     errors: ['invalid_transition'],
     prepare: (): Promise<Recall> => Promise.resolve({ needed: false }),
     async handler({ tenant, params: { id }, body: { only = false }, ctx }, trx, recall) {
-      await cancelMessage(trx, deps, tenant, { id, only, recall });
-      const canceled = await presentChanged(trx, deps, tenant, readerOf({ ctx }), id);
+      const reader = readerOf({ ctx });
+      await cancelMessage(trx, deps, tenant, reader, { id, only, recall });
+      const canceled = await presentChanged(trx, deps, tenant, reader, id);
       return { status: 200, body: canceled, resourceId: id };
     },
     load: ({ tenant, ctx }, id) => presentChanged(pool, deps, tenant, readerOf({ ctx }), id),

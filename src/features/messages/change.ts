@@ -11,6 +11,7 @@ import type { Waker } from '../../platform/db/wake.ts';
 import type { Attachments } from '../attachments/service.ts';
 import { type ChangeDeps, findChangeable, refusedBy } from './cancel.ts';
 import { findLetterFiles } from './letter-model.ts';
+import type { Reader } from './letter-presenter.ts';
 import { MESSAGES_ENDPOINT } from './message-key.ts';
 import { findMessage } from './model.ts';
 import { readSchedule } from './schedule.ts';
@@ -29,7 +30,13 @@ const KEY_SPACES = [keySpace(MESSAGES_ENDPOINT, false), keySpace(MESSAGES_ENDPOI
  * @param text the time as the client gives it; one of the last five minutes means now
  * @throws AppError validation_error, not_found, test_key, invalid_transition
  */
-export async function moveMessage(deps: MoveDeps, tenant: Tenant, id: number, text: string): Promise<void> {
+export async function moveMessage(
+  deps: MoveDeps,
+  tenant: Tenant,
+  reader: Reader,
+  id: number,
+  text: string,
+): Promise<void> {
   const { pool, attachments } = deps;
   const { time, errors } = readSchedule(text, deps.contentDays, 'give the present time');
   if (Object.keys(errors).length > 0) throw invalid(errors);
@@ -46,7 +53,8 @@ export async function moveMessage(deps: MoveDeps, tenant: Tenant, id: number, te
     const refusing = found.find(
       (each) => each.outcome === 'not_scheduled' || (each.id === id && each.outcome !== 'moved'),
     );
-    if (refusing) throw refusedBy(asked, (await findMessage(trx, tenant, refusing.id)) ?? asked, 'moved');
+    if (refusing)
+      throw refusedBy(reader, { asked, refusing: await findMessage(trx, tenant, refusing.id) }, 'moved');
     return found;
   });
   const names = moved.flatMap(({ queue, provider: providerId }) => {

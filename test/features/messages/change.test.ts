@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
 import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { messageClasses } from '../../../src/delivery/terms/message.ts';
+import { cancelMessage } from '../../../src/features/messages/cancel.ts';
+import type { Tenant } from '../../../src/platform/auth/tenant.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi, type TestResponse } from '../../support/api.ts';
 import { insertSender } from '../../support/queued.ts';
 import { inMinutes, schedule } from '../../support/scheduled.ts';
@@ -227,6 +230,17 @@ describe('cancel', () => {
     const named = `message ${copies[1]}, a copy of the same letter, is being sent and can no longer be canceled`;
     expect(problem(await cancel(id))[2]).toBe(named);
     expect(await statusesOf(copies)).toEqual(['queued', 'queued', 'canceled']);
+    const tenant = { ...api, actor: { kind: 'user', id: 1 } } as unknown as Tenant;
+    const byAssistant = inTransaction(api.database.pool, (trx) =>
+      cancelMessage(
+        trx,
+        { pool: api.database.pool, plusAddresses: false },
+        tenant,
+        { isAssistant: true },
+        { id, only: false, recall: { needed: false } },
+      ),
+    );
+    await expect(byAssistant).rejects.toThrow(/^another copy of the same letter is being sent/);
     await query('delete from handovers');
     const all = await cancel(copies[2] ?? 0);
     expect([all.status, await statusesOf(copies)]).toEqual([200, ['canceled', 'canceled', 'canceled']]);

@@ -110,7 +110,9 @@ async function cancel(id: number): Promise<boolean> {
   const recall: Recall = { needed: false };
   try {
     const deps = { pool, plusAddresses: false };
-    await inPreparedTransaction(pool, (trx) => cancelMessage(trx, deps, tenant, { id, only: false, recall }));
+    await inPreparedTransaction(pool, (trx) =>
+      cancelMessage(trx, deps, tenant, { isAssistant: false }, { id, only: false, recall }),
+    );
     return true;
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid_transition') return false;
