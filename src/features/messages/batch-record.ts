@@ -5,6 +5,7 @@ import { MESSAGE_LIFETIME } from '../../delivery/terms/message.ts';
 import { AppError } from '../../errors.ts';
 import { sendKeyOf, type Tenant } from '../../platform/auth/tenant.ts';
 import {
+  foreignKeyConflict,
   IDEMPOTENCY_DAYS,
   type IdempotentRequest,
   isSameFingerprint,
@@ -18,9 +19,12 @@ export const BATCH_ENDPOINT = 'POST /v1/my/messages/batch';
 /** What became of a message. */
 export type KeptResult = { id: number; replayed?: true } | { error: BatchError };
 
+/** The space of the keys of messages that have none of their own. */
+export const ITEMS_ENDPOINT = `${BATCH_ENDPOINT} message`;
+
 /** The key of a message that has none of its own, in a batch with a key: the batch is repeated by these. */
 export const itemKeyOf = (batchKey: string, place: number): HiddenKey => ({
-  endpoint: `${BATCH_ENDPOINT} message`,
+  endpoint: ITEMS_ENDPOINT,
   key: `${hash('sha256', batchKey, 'base64url').slice(0, 32)}/${place}`,
 });
 
@@ -30,9 +34,6 @@ interface KeptBatch {
   send_key_id: number | null;
   outcomes: KeptResult[];
 }
-
-const usedByAnother = () =>
-  new AppError('idempotency_conflict', 'this idempotency key was used with another API key');
 
 async function findRow(
   pool: pg.Pool,
@@ -61,7 +62,7 @@ export async function findBatch(
   const found = await findRow(pool, request);
   if (!found) return null;
   const sendKey = sendKeyOf(tenant);
-  if (sendKey !== null && found.send_key_id !== sendKey) throw usedByAnother();
+  if (sendKey !== null && found.send_key_id !== sendKey) throw foreignKeyConflict();
   if (!isSameFingerprint(found.fingerprint, request.fingerprint)) throw keyConflict();
   return found;
 }
@@ -118,25 +119,3 @@ export async function keepBatch(
   }
   return both;
 }
-
-/**
- * Finds the messages among `ids` that a send-only key must not see, because it did not send them.
- * @returns none for all other callers
- */
-export async function findForeign(
-  pool: pg.Pool,
-  tenant: Tenant,
-  ids: readonly number[],
-): Promise<ReadonlySet<number>> {
-  const sendKey = sendKeyOf(tenant);
-  if (sendKey === null || ids.length === 0) return new Set();
-  const { rows } = await pool.query<{ id: number }>(
-    `select id from unnest($1::bigint[]) as asked (id)
-     where not exists (select 1 from messages m where m.id = asked.id and m.send_key_id = $2)`,
-    [ids, sendKey],
-  );
-  return new Set(rows.map(({ id }) => id));
-}
-
-/** The refusal of a message whose idempotency key another caller has used. */
-export const foreignKey = usedByAnother;

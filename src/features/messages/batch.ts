@@ -5,6 +5,7 @@ import { AppError, invalid, MAX_REPORTED } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {
   fingerprintOf,
+  foreignKeyConflict,
   type IdempotentRequest,
   keyConflict,
   keySpace,
@@ -17,8 +18,7 @@ import { createBatchPresenter, keptResult } from './batch-answer.ts';
 import {
   BATCH_ENDPOINT,
   findBatch,
-  findForeign,
-  foreignKey,
+  ITEMS_ENDPOINT,
   itemKeyOf,
   keepBatch,
   type KeptResult,
@@ -31,7 +31,8 @@ import {
   type SendBatchBody,
 } from './batch-schema.ts';
 import type { Reader } from './letter-presenter.ts';
-import { messageKeyOf } from './message-key.ts';
+import { messageKeyOf, MESSAGES_ENDPOINT } from './message-key.ts';
+import { findForeignKeys } from './sent-by.ts';
 import { NO_FILES, payloadOf, type SendDeps, type SendParts } from './send.ts';
 
 /** As many messages count as one request. */
@@ -167,12 +168,20 @@ async function findEarlier({ pool }: SendDeps, { tenant, fates }: Batch, items: 
   }
 }
 
-/** Refuses messages whose keys another caller has used, if the caller must not see what that has sent. */
-async function refuseForeign({ pool }: SendDeps, { tenant, fates }: Batch): Promise<void> {
-  const there = [...fates.values()].flatMap((fate) => (fate.kind === 'there' ? [fate.id] : []));
-  const foreign = await findForeign(pool, tenant, there);
-  for (const [place, fate] of fates)
-    if (fate.kind === 'there' && foreign.has(fate.id)) fates.set(place, refused(foreignKey()));
+/** Refuses messages with whose keys others have sent, if the caller must not see that. */
+async function refuseForeign(
+  { pool }: SendDeps,
+  { tenant, fates }: Batch,
+  items: readonly ReadItem[],
+): Promise<void> {
+  const own = items.flatMap(({ keyed }) => keyed.idempotencyKey ?? []);
+  const hidden = items.flatMap(({ keyed }) => keyed.hiddenKey?.key ?? []);
+  const foreignOwn = await findForeignKeys(pool, tenant, MESSAGES_ENDPOINT, own);
+  const foreignHidden = await findForeignKeys(pool, tenant, ITEMS_ENDPOINT, hidden);
+  for (const { place, keyed } of items) {
+    if (foreignOwn.has(keyed.idempotencyKey ?? '') || foreignHidden.has(keyed.hiddenKey?.key ?? ''))
+      fates.set(place, refused(foreignKeyConflict()));
+  }
 }
 
 /** @throws AppError rate_limited, if the account may have no further messages */
@@ -231,6 +240,7 @@ async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<B
     const files = await readFiles(item);
     return { ...item, read: files, keyed: keyedOf(item, files, request?.key ?? null) };
   });
+  await refuseForeign(deps, batch, read);
   await findEarlier(deps, batch, read);
   const wishes = await stepForEach(batch, read, async ({ place, body: message, read: files, keyed }) => {
     const drafted = await parts.draftOf(tenant, message, files);
@@ -240,7 +250,8 @@ async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<B
   await requireRoom(deps, parts, tenant, wishes);
   const accept = batch.atomic ? acceptTogether : acceptEach;
   for (const [place, fate] of await accept(deps, parts, tenant, wishes)) batch.fates.set(place, fate);
-  await refuseForeign(deps, batch);
+  // Others may have sent with the keys meanwhile.
+  await refuseForeign(deps, batch, read);
   requireAll(batch);
   return items;
 }

@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { messagesUpkeep } from '../../../src/features/messages/upkeep.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { runTask } from '../../support/housekeeping.ts';
+import { insertSendKey } from '../../support/send-keys.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -39,6 +40,15 @@ const written = async (subject: string) => {
   const [row] = await select('select count(*)::int as count from messages where subject = $1', subject);
   return row?.count;
 };
+
+/** As if the process had ended before it kept the outcomes of a batch. */
+const forget = (key: string) =>
+  select(
+    `with gone as (
+       delete from idempotency_keys where endpoint = 'POST /v1/my/messages/batch' and key = $1 returning resource_id)
+     delete from message_batches where id = any (array(select resource_id from gone))`,
+    key,
+  );
 
 const resultsOf = (body: TestBody) => body.results as unknown as TestBody[];
 const statusesOf = (body: TestBody) => resultsOf(body).map(({ status }) => status);
@@ -311,18 +321,47 @@ describe('with keys', () => {
       ],
     };
     const { body: first } = await post(batch, { key: one, atomic });
-    // As if the process had ended before it kept the outcomes.
-    await select(
-      `with gone as (delete from idempotency_keys where endpoint = 'POST /v1/my/messages/batch' and key = $1
-      returning resource_id) delete from message_batches where id = any (array(select resource_id from gone))`,
-      one,
-    );
+    await forget(one);
     const again = await post(batch, { key: one, atomic });
     expect([again.headers.get('idempotent-replayed'), idsOf(again.body)]).toEqual([null, idsOf(first)]);
     // Its own key may be that of another request.
     expect(statusesOf(again.body)).toEqual(['created', 'created', 'replayed']);
     expect(await written(one)).toBe(4);
   });
+});
+
+it('shows a send-only key nothing of what others did with a key', async () => {
+  const one = 'Send-only';
+  const batch = {
+    default: { ...email, subject: one },
+    messages: [{ ...ada, idempotency_key: one }, ada, { to: ['a@example.com', 'b@example.com'] }],
+  };
+  const { key: sender, id } = await insertSendKey(api.database.pool, api);
+  const { key: other } = await insertSendKey(api.database.pool, api);
+  const { body: first } = await post(batch, { key: one, token: sender });
+  expect(countsOf(first)).toEqual([3, 0, 0]);
+  expect(await select('select distinct send_key_id::int from messages where subject = $1', one)).toEqual([
+    { send_key_id: id },
+  ]);
+  const again = await post(batch, { key: one, token: sender });
+  expect([again.headers.get('idempotent-replayed'), idsOf(again.body)]).toEqual(['true', idsOf(first)]);
+  // An admin may read them anyway.
+  expect(idsOf((await post(batch, { key: one })).body)).toEqual(idsOf(first));
+  const foreign = {
+    code: 'idempotency_conflict',
+    message: 'this idempotency key was used with another API key',
+  };
+  const refused = await post(batch, { key: one, token: other });
+  expect([refused.status, refused.body]).toEqual([409, expect.objectContaining(foreign)]);
+  // Without the outcomes, it knows them by the keys of the messages.
+  await forget(one);
+  for (const messages of [batch.messages, batch.messages.map(() => ({ ...ada, idempotency_key: one }))]) {
+    const { body } = await post({ ...batch, messages: messages.slice(0, 1) }, { token: other });
+    expect(resultsOf(body)).toMatchObject([{ status: 'refused', error: foreign }]);
+  }
+  const { body: unkept } = await post(batch, { key: one, token: other });
+  expect(resultsOf(unkept)).toMatchObject(Array(3).fill({ status: 'refused', error: foreign }));
+  expect(await written(one)).toBe(4);
 });
 
 it('is kept as long as its key, which is longer if one of its messages waits', async () => {
@@ -365,12 +404,6 @@ it('lets others through while a thousand messages are read', async () => {
   const { body } = await post({ messages }, { key: 'a thousand' });
   delay.disable();
   expect(body.created).toBe(1_000);
-  console.log(
-    delay.percentile(50) / 1e6,
-    delay.percentile(90) / 1e6,
-    delay.percentile(99) / 1e6,
-    delay.max / 1e6,
-  );
   // The process of the test makes and reads the request and the response, too.
   expect(delay.percentile(90) / 1e6).toBeLessThan(50);
 });
