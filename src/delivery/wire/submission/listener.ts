@@ -13,7 +13,7 @@ import { createSubmissionCounts, type SubmissionCounts } from './counts.ts';
 import { createDialogue, type Dialogue } from './dialogue.ts';
 import { createLogins, type LoginDeps } from './login.ts';
 import type { Submit } from './port.ts';
-import { createSubmissionRate, type RateLimits } from './rate.ts';
+import { createSubmissionRate, type RateLimits, type SubmissionRate } from './rate.ts';
 import { replyTo, replyText } from './replies.ts';
 import { createSpool } from './spool.ts';
 
@@ -70,6 +70,7 @@ interface Shared {
   counts: SubmissionCounts;
   /** The sessions that send a mail, or wait for the reply. */
   busy: Set<string>;
+  stopped: boolean;
 }
 
 /** A step of a session, as the library wants it. */
@@ -85,15 +86,13 @@ const step = <Result>(
 
 const codeOf = (error: Error | null) => (error as { responseCode?: number } | null)?.responseCode ?? 0;
 
-function createServer(shared: Shared, isTls: boolean, hasStopped: () => boolean): LimitedServer {
-  const { options, dialogue, connections, counts, busy } = shared;
-  const { tls, log } = options;
-  const hangUp = (session: SMTPServerSession, text: string | null) => server.hangUp(session.id, text);
-  const serverOptions: SMTPServerOptions = {
+/** Options of the library that are the same for all sessions. */
+function fixedOptions(options: SubmissionListenerOptions, isTls: boolean): SMTPServerOptions {
+  return {
     name: options.mailDomain,
     banner: 'Carillon',
     secure: isTls,
-    ...(tls ?? {}),
+    ...options.tls,
     // A session without TLS offers AUTH only if `clearLogins` allows it.
     allowInsecureAuth: true,
     authMethods: ['PLAIN', 'LOGIN'],
@@ -108,58 +107,73 @@ function createServer(shared: Shared, isTls: boolean, hasStopped: () => boolean)
     disableReverseLookup: true,
     lenientAddressParsing: true,
     logger: false,
+  };
+}
+
+type HangUp = (session: SMTPServerSession, text: string | null) => void;
+type Handlers = Required<
+  Pick<
+    SMTPServerOptions,
+    'onConnect' | 'onSecure' | 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData' | 'onClose'
+  >
+>;
+
+function handlersOf(shared: Shared, hangUp: HangUp): Handlers {
+  const { options, dialogue, connections, counts, busy } = shared;
+  return {
     onConnect(session, done) {
       dialogue.connected(session);
       done();
     },
     onSecure(_socket, session, done) {
-      dialogue.secured(session);
+      dialogue.connected(session);
       done();
     },
-    onAuth: (auth, session, done) =>
-      step(
-        dialogue.authenticate(auth, session),
-        (error, user) => {
-          counts.replied('login', error ? codeOf(error) : 235);
-          done(error, { user });
-        },
-        options,
-      ),
-    onMailFrom: (address, session, done) =>
-      step(
-        dialogue.from(address, session),
-        (error) => {
-          done(error);
-          // The key of the login has been revoked since.
-          if (codeOf(error) === 535) hangUp(session, null);
-        },
-        options,
-      ),
+    onAuth(auth, session, done) {
+      const ended = (error: Error | null, user?: string) => {
+        counts.replied('login', error ? codeOf(error) : 235);
+        done(error, { user });
+      };
+      step(dialogue.authenticate(auth, session), ended, options);
+    },
+    onMailFrom(address, session, done) {
+      const ended = (error: Error | null) => {
+        done(error);
+        // The key of the login has been revoked since.
+        if (codeOf(error) === 535) hangUp(session, null);
+      };
+      step(dialogue.from(address, session), ended, options);
+    },
     onRcptTo: (address, session, done) => step((async () => dialogue.to(address, session))(), done, options),
     onData(stream, session, done) {
       connections.dataBegan(session.id);
       busy.add(session.id);
-      step(
-        dialogue.data(stream, session).then(replyText),
-        (error, reply) => {
-          connections.dataEnded(session.id);
-          busy.delete(session.id);
-          counts.replied('mail', error ? codeOf(error) : 250);
-          done(error, reply);
-          if (hasStopped()) hangUp(session, '4.3.2 this server is stopping; connect again');
-        },
-        options,
-      );
+      const ended = (error: Error | null, reply?: string) => {
+        connections.dataEnded(session.id);
+        busy.delete(session.id);
+        counts.replied('mail', error ? codeOf(error) : 250);
+        done(error, reply);
+        if (shared.stopped) hangUp(session, '4.3.2 this server is stopping; connect again');
+      };
+      step(dialogue.data(stream, session).then(replyText), ended, options);
     },
     onClose: (session) => connections.closed(session.id),
   };
-  const server = new LimitedServer(serverOptions, {
-    isProxy: createProxyCheck(options.trustedProxies),
-    connections,
-    pending: { total: options.connections, perNetwork: options.connectionsPerNetwork },
-  });
+}
+
+function createServer(shared: Shared, isTls: boolean): LimitedServer {
+  const { options, connections } = shared;
+  const handlers = handlersOf(shared, (session, text) => server.hangUp(session.id, text));
+  const server: LimitedServer = new LimitedServer(
+    { ...fixedOptions(options, isTls), ...handlers },
+    {
+      isProxy: createProxyCheck(options.trustedProxies),
+      connections,
+      pending: { total: options.connections, perNetwork: options.connectionsPerNetwork },
+    },
+  );
   // Also emitted for connections that clients abort, which is not an error on our side.
-  server.on('error', (error: Error) => log.debug({ err: error }, 'smtp connection'));
+  server.on('error', (error: Error) => options.log.debug({ err: error }, 'smtp connection'));
   return server;
 }
 
@@ -174,6 +188,34 @@ async function listen(server: LimitedServer, port: number, host: string): Promis
 const isLoopback = (host: string) =>
   host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 
+function createShared(options: SubmissionListenerOptions, rate: SubmissionRate): Shared {
+  const { host, tls, log } = options;
+  const counts = createSubmissionCounts();
+  return {
+    options,
+    counts,
+    dialogue: createDialogue({
+      ...options,
+      logins: createLogins(options),
+      spool: createSpool(options),
+      rate,
+      burstOf: options.limits.burstOf,
+      clearLogins: options.clearLogins && isLoopback(host) && options.trustedProxies.length === 0,
+      offersTls: tls !== null,
+      counts,
+    }),
+    connections: createConnectionLimits({
+      total: options.connections,
+      perNetwork: options.connectionsPerNetwork,
+      untilDataMs: UNTIL_DATA_MS,
+      lifetimeMs: LIFETIME_MS,
+      report: (facts) => log.warn(facts, 'smtp connections refused: all others are sending messages'),
+    }),
+    busy: new Set(),
+    stopped: false,
+  };
+}
+
 /**
  * Listens for mail from programs that log in with an API key. A mail is accepted once it is committed; while the database
  * or the storage is unavailable, programs are asked to retry later (451).
@@ -182,46 +224,23 @@ const isLoopback = (host: string) =>
 export async function startSubmissionListener(
   options: SubmissionListenerOptions,
 ): Promise<SubmissionListener> {
-  const { host, tls, log } = options;
-  const counts = createSubmissionCounts();
+  const { host } = options;
   const rate = createSubmissionRate(options.limits);
-  const connections = createConnectionLimits({
-    total: options.connections,
-    perNetwork: options.connectionsPerNetwork,
-    untilDataMs: UNTIL_DATA_MS,
-    lifetimeMs: LIFETIME_MS,
-    report: (facts) => log.warn(facts, 'smtp connections refused: all others are sending messages'),
-  });
-  const dialogue = createDialogue({
-    ...options,
-    logins: createLogins(options),
-    spool: createSpool(options),
-    rate,
-    burstOf: options.limits.burstOf,
-    clearLogins: options.clearLogins && isLoopback(host) && options.trustedProxies.length === 0,
-    offersTls: tls !== null,
-    counts,
-  });
-  const busy = new Set<string>();
-  let stopped = false;
-  const shared = { options, dialogue, connections, counts, busy };
-  const create = (isTls: boolean) => createServer(shared, isTls, () => stopped);
-  const plain = options.ports.map((port) => ({ port, server: create(false) }));
-  const overTls = options.tlsPorts.map((port) => ({ port, server: create(true) }));
+  const shared = createShared(options, rate);
+  const plain = options.ports.map((port) => ({ port, server: createServer(shared, false) }));
+  const overTls = options.tlsPorts.map((port) => ({ port, server: createServer(shared, true) }));
   const servers = [...plain, ...overTls].map(({ server }) => server);
   async function stop(): Promise<void> {
-    stopped = true;
+    shared.stopped = true;
     rate.stop();
-    await Promise.all(servers.map((server) => server.stop((id) => busy.has(id))));
+    await Promise.all(servers.map((server) => server.stop((id) => shared.busy.has(id))));
   }
   try {
-    const ports = await Promise.all(plain.map(({ port, server }) => listen(server, port, host)));
-    const tlsPorts = await Promise.all(overTls.map(({ port, server }) => listen(server, port, host)));
     return {
-      ports,
-      tlsPorts,
+      ports: await Promise.all(plain.map(({ port, server }) => listen(server, port, host))),
+      tlsPorts: await Promise.all(overTls.map(({ port, server }) => listen(server, port, host))),
       useTls: (pair) => servers.forEach((server) => server.updateSecureContext({ ...pair })),
-      figures: counts.sources,
+      figures: shared.counts.sources,
       stop,
     };
   } catch (error) {

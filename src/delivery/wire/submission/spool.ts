@@ -56,7 +56,7 @@ class Arrival {
   async next(): Promise<Buffer | null> {
     const { value: piece, done } = await this.#pieces.next();
     if (this.#isTooLarge()) throw new SubmissionRefusal(552, '5.3.4', 'the mail is too large');
-    if (done || !piece) return null;
+    if (done === true) return null;
     this.#size += piece.length;
     this.#facts.add(piece);
     return piece;
@@ -77,55 +77,39 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer, void> {
   yield bytes;
 }
 
-export function createSpool({
-  store,
-  maxBytes,
-  log,
-  maxSpooledBytes = MAX_SPOOLED_BYTES,
-}: SpoolOptions): Spool {
-  let spooledBytes = 0;
+class HomeSpool implements Spool {
+  readonly #options: SpoolOptions;
+  #spooledBytes = 0;
 
-  /** Stores a mail whose beginning is in memory. */
-  async function spool(arrival: Arrival, beginning: Buffer, accountId: number): Promise<Spooled> {
-    const blobKey = newBlobKey('submissions', accountId);
-    let stored = 0;
-    async function* whole(): AsyncGenerator<Buffer, void> {
-      for (let piece: Buffer | null = beginning; piece; piece = await arrival.next()) {
-        stored += piece.length;
-        spooledBytes += piece.length;
-        if (spooledBytes > maxSpooledBytes)
-          throw new SubmissionRefusal(452, '4.3.1', 'too many large mails are being read; try again later');
-        yield piece;
-      }
-    }
-    async function* read(): AsyncGenerator<Buffer, void> {
-      const blob = await store.open(blobKey);
-      if (!blob) throw new Error('a mail that is being read has been removed from the storage');
-      yield* blob.stream as AsyncIterable<Buffer>;
-    }
-    try {
-      await store.putStream(blobKey, whole(), { maxBytes });
-    } catch (error) {
-      spooledBytes -= stored;
-      throw error;
-    }
-    const { fault, ...facts } = arrival.facts();
-    return {
-      mail: { ...facts, bytes: null, blobKey, read },
-      fault,
-      remove() {
-        spooledBytes -= stored;
-        // What a crash leaves is set aside by the hourly task for files that no row names.
-        void store.remove(blobKey).catch((err: unknown) => log.warn({ err }, 'submitted mail not removed'));
-      },
-    };
+  constructor(options: SpoolOptions) {
+    this.#options = options;
   }
 
-  async function receive(arrival: Arrival, accountId: number): Promise<Spooled> {
+  async take<T>(
+    stream: SMTPServerDataStream,
+    accountId: number,
+    use: (mail: SpooledMail, fault: LineFault | null) => Promise<T>,
+  ): Promise<T> {
+    const arrival = new Arrival(stream);
+    let spooled: Spooled;
+    try {
+      spooled = await this.#receive(arrival, accountId);
+    } catch (error) {
+      await arrival.drain().catch(() => undefined);
+      throw error;
+    }
+    try {
+      return await use(spooled.mail, spooled.fault);
+    } finally {
+      spooled.remove();
+    }
+  }
+
+  async #receive(arrival: Arrival, accountId: number): Promise<Spooled> {
     const beginning = new GrowingBuffer(MAX_BYTES_IN_MEMORY);
     for (let piece = await arrival.next(); piece; piece = await arrival.next()) {
       if (beginning.length + piece.length > MAX_BYTES_IN_MEMORY)
-        return spool(arrival, Buffer.concat([beginning.toBuffer(), piece]), accountId);
+        return this.#store(arrival, Buffer.concat([beginning.toBuffer(), piece]), accountId);
       beginning.append(piece);
     }
     const bytes = beginning.toBuffer();
@@ -137,21 +121,47 @@ export function createSpool({
     };
   }
 
-  return {
-    async take(stream, accountId, use) {
-      const arrival = new Arrival(stream);
-      let spooled: Spooled;
-      try {
-        spooled = await receive(arrival, accountId);
-      } catch (error) {
-        await arrival.drain().catch(() => undefined);
-        throw error;
-      }
-      try {
-        return await use(spooled.mail, spooled.fault);
-      } finally {
-        spooled.remove();
-      }
-    },
-  };
+  /** Stores a mail whose beginning is in memory. */
+  async #store(arrival: Arrival, beginning: Buffer, accountId: number): Promise<Spooled> {
+    const { store, maxBytes, log } = this.#options;
+    const blobKey = newBlobKey('submissions', accountId);
+    const counted = { bytes: 0 };
+    try {
+      await store.putStream(blobKey, this.#counted(arrival, beginning, counted), { maxBytes });
+    } catch (error) {
+      this.#spooledBytes -= counted.bytes;
+      throw error;
+    }
+    const { fault, ...facts } = arrival.facts();
+    return {
+      mail: { ...facts, bytes: null, blobKey, read: () => this.#read(blobKey) },
+      fault,
+      remove: () => {
+        this.#spooledBytes -= counted.bytes;
+        // What a crash leaves is set aside by the hourly task for files that no row names.
+        void store.remove(blobKey).catch((err: unknown) => log.warn({ err }, 'submitted mail not removed'));
+      },
+    };
+  }
+
+  async *#counted(arrival: Arrival, beginning: Buffer, counted: { bytes: number }) {
+    const { maxSpooledBytes = MAX_SPOOLED_BYTES } = this.#options;
+    for (let piece: Buffer | null = beginning; piece; piece = await arrival.next()) {
+      counted.bytes += piece.length;
+      this.#spooledBytes += piece.length;
+      if (this.#spooledBytes > maxSpooledBytes)
+        throw new SubmissionRefusal(452, '4.3.1', 'too many large mails are being read; try again later');
+      yield piece;
+    }
+  }
+
+  async *#read(blobKey: string): AsyncGenerator<Buffer, void> {
+    const blob = await this.#options.store.open(blobKey);
+    if (!blob) throw new Error('a mail that is being read has been removed from the storage');
+    yield* blob.stream as AsyncIterable<Buffer>;
+  }
+}
+
+export function createSpool(options: SpoolOptions): Spool {
+  return new HomeSpool(options);
 }
