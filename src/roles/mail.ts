@@ -1,13 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { type Config, ConfigError, requireSettings } from '../config.ts';
-import {
-  type MailListener,
-  type MailListenerOptions,
-  startMailListener,
-} from '../delivery/wire/inbound/listener.ts';
+import { type Config, requireSettings } from '../config.ts';
+import { type MailListener, startMailListener } from '../delivery/wire/inbound/listener.ts';
 import { keepOperatorMail } from '../delivery/wire/inbound/operator-mails.ts';
+import type { TlsPair } from '../delivery/wire/listening/tls-files.ts';
 import { mailKeys } from '../delivery/wire/inbound/recipients.ts';
 import { factsOfCopies } from '../delivery/wire/inbound/letter-complaints.ts';
 import { createReportRecording } from '../delivery/wire/inbound/record-reports.ts';
@@ -33,6 +29,7 @@ import type { Keyring } from '../platform/secrets/keyring.ts';
 import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 import { openRoleKeyring } from './keyring.ts';
+import { openTlsSettings } from './tls-settings.ts';
 
 /**
  * Reports that arrive together are recorded in one transaction, and so are accepted mails, and mails that were read. Two
@@ -49,32 +46,13 @@ interface MailDeps {
   log: Logger;
 }
 
-async function readPem(setting: 'MAIL_TLS_CERT_FILE' | 'MAIL_TLS_KEY_FILE', file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new ConfigError(`${setting} cannot be read: ${(error as Error).message}`);
-  }
-}
-
-async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
-  const { MAIL_TLS_CERT_FILE: cert, MAIL_TLS_KEY_FILE: key } = config;
-  if (cert === undefined && key === undefined) return null;
-  if (cert === undefined || key === undefined)
-    throw new ConfigError('set both MAIL_TLS_CERT_FILE and MAIL_TLS_KEY_FILE, or neither');
-  return {
-    cert: await readPem('MAIL_TLS_CERT_FILE', cert),
-    key: await readPem('MAIL_TLS_KEY_FILE', key),
-  };
-}
-
 /** What the mail of one account may store, in bytes. */
 const quotaOf = ({ INBOX_QUOTA_MB }: Config): number => INBOX_QUOTA_MB * 1024 * 1024;
 
 /** Starts to take mail by SMTP. */
 function startListener(
   config: Config,
-  tls: MailListenerOptions['tls'],
+  tls: TlsPair | null,
   { pool, store, waker, events, keyring, log }: MailDeps,
 ): Promise<MailListener> {
   return startMailListener({
@@ -133,7 +111,7 @@ function startReading(config: Config, deps: MailDeps): { stop(): Promise<void> }
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
   const log = createLogger(config, 'mail');
-  const tls = await readTls(config);
+  const tls = await openTlsSettings(config, 'MAIL');
   const options = {
     url: DATABASE_URL,
     directUrl: config.DATABASE_DIRECT_URL,
@@ -157,7 +135,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     keyring,
     log,
   };
-  const listener = await startListener(config, tls, deps);
+  const listener = await startListener(config, tls?.pair ?? null, deps);
+  const unwatchTls = tls?.watch((pair) => listener.useTls(pair), log);
   const reading = startReading(config, deps);
   const fileRemoval = startFileRemoval(deps);
   const notices = startStorageNotices({
@@ -169,6 +148,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   log.info({ host: config.MAIL_LISTEN_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
   return {
     async stop() {
+      unwatchTls?.();
       await metrics?.stop();
       await listener.stop();
       await reading.stop();

@@ -57,7 +57,7 @@ export async function startTestListener(
     ...options,
   });
   return {
-    port: listener.port,
+    ...listener,
     async stop() {
       await listener.stop();
       await waker.close();

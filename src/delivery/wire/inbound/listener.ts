@@ -5,6 +5,7 @@ import { createProxyCheck } from '../../../platform/auth/client-address.ts';
 import { createArrivalRates, type MaxMails } from './arrival-rates.ts';
 import { createConnectionLimits } from '../listening/connections.ts';
 import { LimitedServer } from '../listening/limited-server.ts';
+import type { TlsPair } from '../listening/tls-files.ts';
 import { MAX_MAIL_BYTES } from './inboxes.ts';
 import { createReceiver, type ReceiverOptions } from './receiver.ts';
 
@@ -12,8 +13,8 @@ export interface MailListenerOptions extends Omit<ReceiverOptions, 'rates'> {
   host: string;
   /** 0: a free port. */
   port: number;
-  /** PEM; null: no STARTTLS. */
-  tls: { key: string; cert: string } | null;
+  /** Null: no STARTTLS. */
+  tls: TlsPair | null;
   /** CIDRs or addresses of proxies, which announce their client with the PROXY protocol. None by default. */
   trustedProxies?: readonly string[];
   /** How long {@link MailListener.stop} waits for mails in progress, in ms. */
@@ -50,6 +51,8 @@ const DEFAULT_LIMITS: ListenerLimits = {
 
 export interface MailListener {
   port: number;
+  /** Uses another certificate from the next handshake on, if there was one. */
+  useTls(pair: TlsPair): void;
   /** Refuses new connections, finishes the mails in progress, and closes. */
   stop(): Promise<void>;
 }
@@ -117,6 +120,7 @@ export async function startMailListener(options: MailListenerOptions): Promise<M
   await listening;
   return {
     port: (server.server.address() as AddressInfo).port,
+    useTls: (pair) => server.updateSecureContext({ ...pair }),
     stop: () => new Promise((done) => server.close(() => done())),
   };
 }

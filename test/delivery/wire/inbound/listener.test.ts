@@ -444,4 +444,11 @@ describe('the listener', () => {
     await expect(deliver(listener.port, mail, byStarttls)).rejects.toThrow('does not offer STARTTLS');
     await secure.stop();
   });
+
+  it('uses a new certificate from the next handshake on', async () => {
+    const secure = await startTestListener(test.url, { tls: certificate });
+    secure.useTls({ key: tlsFile('other-name.key'), cert: tlsFile('other-name.pem') });
+    await expect(deliver(secure.port, mail, byStarttls)).rejects.toThrow(/does not match|altnames/);
+    await secure.stop();
+  });
 });
