@@ -23,9 +23,12 @@ comment on table message_aliases is
   'the Message-IDs that clients gave their mail: sent mail has one of its own, and replies may name either';
 comment on column message_aliases.digest is 'the first 16 bytes of the SHA-256 of the Message-ID';
 comment on column message_aliases.message_id is 'the message, or the first one of its letter';
+
+comment on column processes.role is 'api, worker, sender, mail or submission';
 `;
 
 export const down = `
+comment on column processes.role is 'api, worker, sender or mail';
 drop table message_aliases;
 comment on column message_attachments.n is 'the position in the letter, from 1';
 comment on column letter_addresses.n is 'the position among them, from 1';

@@ -30,6 +30,12 @@ const networks = list.pipe(
       ),
   ),
 );
+/** Ports, separated by commas; `none` for none of them. */
+const ports = z
+  .string()
+  .transform((text) => (text.trim() === 'none' ? [] : text.split(',').map((part) => part.trim())))
+  .pipe(z.array(z.coerce.number<string>().int().min(0).max(65535)).max(10))
+  .optional();
 const rate = (fallback: number) => z.coerce.number().positive().max(1).default(fallback);
 const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 
@@ -110,8 +116,8 @@ const settings = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   /**
-   * Address of `/metrics` of the API; the worker, sender and mail roles have the three ports after it. Without OPS_PORT
-   * the API's is 9464; if that is taken, the process runs without metrics.
+   * Address of `/metrics` of the API; the worker, sender, mail and submission roles have the four ports after it. Without
+   * OPS_PORT the API's is 9464; if that is taken, the process runs without metrics.
    */
   OPS_HOST: z.string().default('127.0.0.1'),
   OPS_PORT: port.optional(),
@@ -168,6 +174,23 @@ const settings = z.object({
   RSPAMD_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Proxies in front of the mail role, which announce the client with the PROXY protocol (version 1). */
   MAIL_TRUSTED_PROXIES: networks,
+  /**
+   * Where the submission role takes mail from programs: ports with STARTTLS, and with TLS from the first byte. 587 and 465
+   * by default; with --dev 2587, and no port with TLS.
+   */
+  SUBMISSION_LISTEN_HOST: z.string().default('127.0.0.1'),
+  SUBMISSION_PORTS: ports,
+  SUBMISSION_TLS_PORTS: ports,
+  /** PEM of a certificate for the name that programs connect to, and of its key; those of MAIL_TLS_* by default. */
+  SUBMISSION_TLS_CERT_FILE: z.string().optional(),
+  SUBMISSION_TLS_KEY_FILE: z.string().optional(),
+  /** Proxies in front of the submission role, which announce the client with the PROXY protocol (version 1). */
+  SUBMISSION_TRUSTED_PROXIES: networks,
+  /** Maximum number of connections of one process, and of one IPv4 address or one IPv6 /48. */
+  SUBMISSION_CONNECTIONS: z.coerce.number().int().min(1).max(10_000).default(500),
+  SUBMISSION_CONNECTIONS_PER_NETWORK: z.coerce.number().int().min(1).max(10_000).default(50),
+  /** Maximum size of a mail that a program submits. */
+  SUBMISSION_MAX_MB: z.coerce.number().int().min(1).max(25).default(25),
   /** Maximum number of mails a minute from a sender of a network to one inbox, and from the network to all; 0: no limit. */
   INBOX_SENDER_PER_MINUTE: count(60),
   INBOX_NETWORK_PER_MINUTE: count(600),
@@ -307,6 +330,16 @@ export const settingNames = Object.keys(settings.shape);
 /** A bad or missing setting. `message` says what to change; it may have several lines. */
 export class ConfigError extends Error {}
 
+/** 2525 is a usual port for both mail that arrives and mail that programs submit. */
+function twiceUsedPorts(config: Config): string[] {
+  const { MAIL_PORT, MAIL_LISTEN_HOST, SUBMISSION_LISTEN_HOST } = config;
+  if (MAIL_PORT === 0 || MAIL_LISTEN_HOST !== SUBMISSION_LISTEN_HOST) return [];
+  const settingsOfPorts = ['SUBMISSION_PORTS', 'SUBMISSION_TLS_PORTS'] as const;
+  return settingsOfPorts
+    .filter((name) => config[name]?.includes(MAIL_PORT))
+    .map((name) => `${name}: ${MAIL_PORT} is MAIL_PORT, too`);
+}
+
 /**
  * Reads the settings.
  * @param env by default the environment of this process
@@ -317,9 +350,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = settings.safeParse(given, { error: issueMessage });
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-  throw new ConfigError(`bad settings:\n${lines.join('\n')}`);
+  const lines = parsed.success
+    ? twiceUsedPorts(parsed.data)
+    : parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  if (parsed.success && lines.length === 0) return parsed.data;
+  throw new ConfigError(`bad settings:\n${lines.map((line) => `  ${line}`).join('\n')}`);
 }
 
 /**

@@ -27,6 +27,24 @@ describe('APP_SECRET_PREVIOUS', () => {
   });
 });
 
+describe('SUBMISSION_PORTS', () => {
+  it('lists ports, or names none of them', () => {
+    expect(loadConfig({}).SUBMISSION_PORTS).toBeUndefined();
+    expect(loadConfig({ SUBMISSION_PORTS: '587, 2587' }).SUBMISSION_PORTS).toEqual([587, 2587]);
+    expect(loadConfig({ SUBMISSION_TLS_PORTS: 'none' }).SUBMISSION_TLS_PORTS).toEqual([]);
+    expect(() => loadConfig({ SUBMISSION_PORTS: '587,smtp' })).toThrow(/SUBMISSION_PORTS\.1: must be /);
+  });
+
+  it('has no port of the mail role at its address', () => {
+    const both = { SUBMISSION_PORTS: '587,2525' };
+    expect(() => loadConfig(both)).toThrow(
+      new ConfigError('bad settings:\n  SUBMISSION_PORTS: 2525 is MAIL_PORT, too'),
+    );
+    expect(loadConfig({ ...both, MAIL_PORT: '25' }).SUBMISSION_PORTS).toEqual([587, 2525]);
+    expect(loadConfig({ ...both, MAIL_LISTEN_HOST: '192.0.2.1' }).SUBMISSION_PORTS).toEqual([587, 2525]);
+  });
+});
+
 describe('PUBLIC_URL', () => {
   it.each([
     ['https://mail.acme.test', 'https://mail.acme.test'],

@@ -33,6 +33,10 @@ async function completeSettings(config: Config, home: Home, dev: boolean): Promi
   return { ...config, CARILLON_HOME: home.folder, ...requireSettings(config, 'APP_SECRET') };
 }
 
+/** Its usual ports need rights that most processes do not have, and a certificate: it runs if ports are set. */
+const takesSubmissions = ({ SUBMISSION_PORTS, SUBMISSION_TLS_PORTS }: Config): boolean =>
+  SUBMISSION_PORTS !== undefined || SUBMISSION_TLS_PORTS !== undefined;
+
 const progress = (line: string) => void process.stderr.write(`carillon: ${line}\n`);
 
 async function startSupervisor(
@@ -45,7 +49,7 @@ async function startSupervisor(
   return supervise({
     config: complete,
     home,
-    roles,
+    roles: roles.filter((role) => role !== 'submission' || takesSubmissions(complete)),
     upkeep,
     prepare: () => provideConsole({ progress }),
     roleCommand: options.roleCommand ?? [process.execPath, '--no-warnings', main, 'start'],

@@ -17,6 +17,9 @@ Settings (environment variables; docs/operations.md has the rest):
   MAIL_DOMAIN          domain of Message-IDs, return paths and sandbox senders
   MAIL_LISTEN_HOST, MAIL_PORT
                        where bounces and complaints are taken (127.0.0.1, 2525)
+  SUBMISSION_LISTEN_HOST, SUBMISSION_PORTS, SUBMISSION_TLS_PORTS
+                       where programs submit mail (127.0.0.1; 587; 465; with --dev 2587 and none).
+                       Without --dev, all roles include submission only if its ports are set
   HOST, PORT           where the API listens (127.0.0.1, 3000)
   POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, MAILBOX_PORT
                        ports of the embedded servers (54329, 7233, 8233, 8025); 0 picks a free one

@@ -55,6 +55,7 @@ import { createTokenBuckets } from '../platform/processes/token-buckets.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { openKeyring } from '../platform/secrets/stored-keys.ts';
 import { createConsoleRoutes } from './console/routes.ts';
+import { REQUEST_ROLES } from './names.ts';
 
 const DEFAULT_POOL = 16;
 /** Number of connections that record opens, clicks and reports: one for a group of each, and a spare one. */
@@ -160,12 +161,15 @@ function createShared({ config, database, keyring, log, serverChanges }: ApiServ
   const waker = createWaker(urls, peersOf({ config, db: pool, log }));
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
+  const requestFleet = createFleetShare(pool, log, REQUEST_ROLES);
   started.push(async () => fleet.stop());
+  started.push(async () => requestFleet.stop());
   const rateLimiter = createRateLimiter(
     () => fleet.processes(),
     createTokenBuckets(),
     createRateLeases(pool),
     createTokenBuckets(undefined, MAX_BUCKETS_OF_STRANGERS),
+    () => requestFleet.processes(),
   );
   const heavyReads = openHeavyReads(urls);
   started.push(() => heavyReads.close());

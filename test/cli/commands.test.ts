@@ -284,7 +284,7 @@ describe('an error message of carillon', () => {
       'It must not contain U+212A',
     ],
     ['an unknown command', ['sart'], "unknown command 'sart'"],
-    ['an unknown role', ['start', 'cook'], 'Allowed choices are api, worker, sender, mail'],
+    ['an unknown role', ['start', 'cook'], 'Allowed choices are api, worker, sender, mail, submission'],
     ['--reset with one role', ['start', 'api', '--reset'], '--reset works only for a start of all roles'],
   ])('names %s', async (_, args, line) => {
     const { code, output } = await carillon(args);

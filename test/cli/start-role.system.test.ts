@@ -40,6 +40,7 @@ describe('carillon start <role>', () => {
       CARILLON_HOME: home,
       PORT: '0',
       MAIL_PORT: '0',
+      SUBMISSION_PORTS: '0',
       ...settings,
     });
     programs.push(program);

@@ -126,6 +126,9 @@ describe('.env.example', () => {
       'MAIL_LISTEN_HOST',
       'MAIL_PORT',
       'PORT',
+      'SUBMISSION_LISTEN_HOST',
+      'SUBMISSION_PORTS',
+      'SUBMISSION_TLS_PORTS',
       'TEMPORAL_ADDRESS',
     ]);
   });

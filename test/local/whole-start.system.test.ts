@@ -16,6 +16,7 @@ describe('carillon start --dev', () => {
       CARILLON_HOME: folder,
       PORT: '0',
       MAIL_PORT: '0',
+      SUBMISSION_PORTS: '0',
       POSTGRES_PORT: '0',
       TEMPORAL_PORT: '0',
       TEMPORAL_UI_PORT: '0',

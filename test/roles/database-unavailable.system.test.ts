@@ -7,8 +7,9 @@ import { expect, it } from '@jest/globals';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Program, runProgram, until } from '../support/programs.ts';
+import { certificates } from '../support/submission.ts';
 
-const ROLES = ['api', 'worker', 'sender', 'mail'];
+const ROLES = ['api', 'worker', 'sender', 'mail', 'submission'];
 const START_LIMIT_MS = 90_000;
 const TEST_LIMIT_MS = 120_000;
 /** The database breaks off so many of a role's first connections, each a statement later than the one before. */
@@ -97,6 +98,10 @@ async function withRole(name: string, check: (role: RunningRole) => Promise<void
     MAIL_DOMAIN: 'mail.test',
     PORT: '0',
     MAIL_PORT: '0',
+    SUBMISSION_PORTS: '0',
+    SUBMISSION_TLS_PORTS: 'none',
+    SUBMISSION_TLS_CERT_FILE: certificates.first.cert,
+    SUBMISSION_TLS_KEY_FILE: certificates.first.key,
     OPS_PORT: '0',
     LOG_FORMAT: 'json',
   });

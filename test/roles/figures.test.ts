@@ -93,9 +93,11 @@ describe('the metrics of the roles beside the API', () => {
   });
 
   it('have a port for each role', () => {
-    const roles = ['api', 'worker', 'sender', 'mail'] as const;
-    expect(roles.map((role) => opsPortOf(role, { OPS_PORT: undefined }))).toEqual([9464, 9465, 9466, 9467]);
-    expect(roles.map((role) => opsPortOf(role, { OPS_PORT: 9000 }))).toEqual([9000, 9001, 9002, 9003]);
+    const roles = ['api', 'worker', 'sender', 'mail', 'submission'] as const;
+    expect(roles.map((role) => opsPortOf(role, { OPS_PORT: undefined }))).toEqual([
+      9464, 9465, 9466, 9467, 9468,
+    ]);
+    expect(roles.map((role) => opsPortOf(role, { OPS_PORT: 9000 }))).toEqual([9000, 9001, 9002, 9003, 9004]);
     expect(opsPortOf('mail', { OPS_PORT: 0 })).toBe(0);
   });
 });

@@ -23,6 +23,7 @@ const ANY_PORT = {
   PORT: '0',
   OPS_PORT: '0',
   MAIL_PORT: '0',
+  SUBMISSION_PORTS: '0',
   POSTGRES_PORT: '0',
   TEMPORAL_PORT: '0',
   TEMPORAL_UI_PORT: '0',

@@ -17,7 +17,17 @@ const devFile = z.object({
   temporal_ui_url: z.string().nullable(),
   database_url: z.string(),
   mailbox_url: z.string().nullable(),
-  pids: z.object({ api: pid, worker: pid, sender: pid, mail: pid, temporal: pid, postgres: pid }),
+  // Earlier versions wrote neither this nor the process.
+  smtp_url: z.string().nullable().default(null),
+  pids: z.object({
+    api: pid,
+    worker: pid,
+    sender: pid,
+    mail: pid,
+    submission: pid.default(null),
+    temporal: pid,
+    postgres: pid,
+  }),
 });
 
 export type DevFile = z.infer<typeof devFile>;
@@ -48,6 +58,7 @@ export function createDevFileWriter(path: string): { write(content: DevFile): Pr
 export function banner(content: DevFile, path: string): string {
   const lines = [
     ['API', `${content.base_url}  (reference at /docs)`],
+    ['SMTP', content.smtp_url && `${content.smtp_url}  (password: the API key)`],
     ['Console', content.console_url],
     ['API key', content.api_key],
     ['Login', `${content.email}  ${content.password}`],

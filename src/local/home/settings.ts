@@ -2,6 +2,12 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { keptSecret } from '../machine/secret-file.ts';
 
+/** Ports below 1,024 need rights that a developer's processes do not have. */
+const DEVELOPMENT_SUBMISSION_PORT = 2587;
+
+/** Ports as the setting has them. */
+const portsText = (ports: readonly number[] | undefined) => (ports?.length === 0 ? 'none' : ports?.join(','));
+
 /**
  * Returns the settings with the defaults of `--dev`: secrets stored in the home folder, providers that capture every
  * message, and outbound requests allowed to this machine.
@@ -16,6 +22,8 @@ export async function developmentSettings(config: Config, home: string): Promise
     MAILBOX_TOKEN: config.MAILBOX_TOKEN ?? (await keptSecret(join(home, 'mailbox-token'), 24)),
     EMAIL_PROVIDER_URL: config.EMAIL_PROVIDER_URL ?? 'capture:',
     SMS_PROVIDER_URL: config.SMS_PROVIDER_URL ?? 'capture:',
+    SUBMISSION_PORTS: config.SUBMISSION_PORTS ?? [DEVELOPMENT_SUBMISSION_PORT],
+    SUBMISSION_TLS_PORTS: config.SUBMISSION_TLS_PORTS ?? [],
     EGRESS_ALLOW: config.EGRESS_ALLOW.length > 0 ? config.EGRESS_ALLOW : ['127.0.0.0/8', '::1/128'],
   };
 }
@@ -32,6 +40,8 @@ export function asVariables(config: Config): Partial<Record<keyof Config, string
     EMAIL_PROVIDER_URL: config.EMAIL_PROVIDER_URL,
     SMS_PROVIDER_URL: config.SMS_PROVIDER_URL,
     PUBLIC_URL: config.PUBLIC_URL,
+    SUBMISSION_PORTS: portsText(config.SUBMISSION_PORTS),
+    SUBMISSION_TLS_PORTS: portsText(config.SUBMISSION_TLS_PORTS),
   };
   const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
   return {

@@ -53,7 +53,15 @@ interface State {
   writePids: () => Promise<unknown>;
 }
 
-const NO_PIDS: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
+const NO_PIDS: Pids = {
+  api: null,
+  worker: null,
+  sender: null,
+  mail: null,
+  submission: null,
+  temporal: null,
+  postgres: null,
+};
 
 /** Shorter than in production, because in development a person waits for the restart. */
 const DEVELOPMENT_MAX_DELAY_MS = 5_000;
@@ -127,8 +135,21 @@ function localUrl(config: Config): string {
   return `http://${everywhere ? '127.0.0.1' : config.HOST}:${config.PORT}`;
 }
 
+/** Where programs of this machine submit mail. */
+function smtpUrl({ SUBMISSION_LISTEN_HOST: host, SUBMISSION_PORTS: [port] = [] }: Config): string | null {
+  return port === undefined ? null : `smtp://${host}:${port}`;
+}
+
 type PortSetting =
   'PORT' | 'MAIL_PORT' | 'MAILBOX_PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT';
+
+const submissionSettings = ['SUBMISSION_PORTS', 'SUBMISSION_TLS_PORTS'] as const;
+
+/** Without these settings, the role does not run beside the others. */
+const submissionClaims = (config: Config) =>
+  submissionSettings.flatMap((setting) =>
+    (config[setting] ?? []).map((port) => ({ setting, port, host: config.SUBMISSION_LISTEN_HOST })),
+  );
 
 /** Checks the ports before anything starts: building the engine may take minutes, too late to report a taken port. */
 async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
@@ -141,16 +162,14 @@ async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
   if (config.CARILLON_DEV) settings.push('MAILBOX_PORT');
   if (!config.DATABASE_URL) settings.push('POSTGRES_PORT');
   if (!config.TEMPORAL_ADDRESS) settings.push('TEMPORAL_PORT', 'TEMPORAL_UI_PORT');
-  const ports = await claimPorts(
-    settings.map((setting) => ({
-      setting,
-      port: config[setting],
-      host: hosts[setting],
-    })),
-  );
+  const own = settings.map((setting) => ({ setting, port: config[setting], host: hosts[setting] }));
+  const ports = await claimPorts([...own, ...submissionClaims(config)]);
   const claimed = {
     ...config,
-    ...Object.fromEntries(settings.map((setting, index) => [setting, ports[index]])),
+    ...Object.fromEntries(own.map(({ setting }) => [setting, ports.shift()])),
+    ...Object.fromEntries(
+      submissionSettings.map((setting) => [setting, config[setting]?.map(() => ports.shift())]),
+    ),
   };
   return { ...claimed, PUBLIC_URL: config.PUBLIC_URL ?? localUrl(claimed) };
 }
@@ -189,6 +208,7 @@ async function writeDevFile(state: State, uiUrl: string | null): Promise<DevFile
     temporal_ui_url: uiUrl,
     database_url: databaseUrl,
     mailbox_url: mailboxUrl(config.MAILBOX_PORT, config.MAILBOX_TOKEN ?? ''),
+    smtp_url: smtpUrl(config),
     pids,
   };
   const write = () =>

@@ -9,7 +9,7 @@ import { listen, type Listening } from './listen.ts';
 /** The port for operators of the API if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;
 /** Roles on one host share their settings, but each has its own port. */
-const PORT_OFFSETS = { api: 0, worker: 1, sender: 2, mail: 3 } as const;
+const PORT_OFFSETS = { api: 0, worker: 1, sender: 2, mail: 3, submission: 4 } as const;
 export type OpsRole = keyof typeof PORT_OFFSETS;
 
 /** Time limit for figures, in ms: those of a slow database must not delay the others. */

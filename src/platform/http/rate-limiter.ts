@@ -110,11 +110,14 @@ function loginCounts(
   ];
 }
 
-/** The part for callers with a key or session. */
-function countRequests(
+/**
+ * The part for callers with a key or session.
+ * @param processes number of processes that count requests
+ */
+export function createRequestLimiter(
   processes: () => number,
   buckets: TokenBuckets,
-  leases: RateLeases | undefined,
+  leases?: RateLeases,
 ): Pick<RateLimiter, 'request' | 'giveBack'> {
   function takeShare(caller: string, perSecond: number, tokens: number): Headers {
     const share = perSecond / processes();
@@ -144,12 +147,14 @@ function countRequests(
  * unavailable, each process allows an equal share of the limit.
  * @param strangers the buckets of logins and unknown secrets
  * @param processes number of processes that share a limit
+ * @param requestProcesses number of processes that share a limit of requests
  */
 export function createRateLimiter(
   processes: () => number,
   buckets: TokenBuckets = createTokenBuckets(),
   leases?: RateLeases,
   strangers = buckets,
+  requestProcesses = processes,
 ): RateLimiter {
   function takePerMinute(caller: string, perMinute: number): RateVerdict {
     const burst = perMinute / processes();
@@ -160,7 +165,7 @@ export function createRateLimiter(
     if (!verdict.allowed) refuse(verdict, `${perMinute} a minute`);
   }
   return {
-    ...countRequests(processes, buckets, leases),
+    ...createRequestLimiter(requestProcesses, buckets, leases),
     login(network, email, isKnown = false) {
       const taken: string[] = [];
       const giveBack = () => taken.forEach((caller) => strangers.giveBack(caller));

@@ -7,7 +7,7 @@ const REFRESH_MS = 3_000;
 export const SEEN_SQL = `seen_at > now() - interval '15 seconds'`;
 
 /**
- * Knows how many processes of a role there are, so that each can take its share of a limit that holds for all of them.
+ * Knows how many processes of a role, or of several, there are, so that each can take its share of a limit that holds for all of them.
  */
 export interface FleetShare {
   /** At least 1. */
@@ -29,7 +29,7 @@ export interface FleetShare {
 export function createFleetShare(
   db: Queryable,
   log: Logger,
-  role = 'api',
+  roles: string | readonly string[] = 'api',
   self: () => number | null = () => null,
 ): FleetShare {
   let live = 1;
@@ -38,13 +38,13 @@ export function createFleetShare(
     try {
       const { rows } = await db.query<{ live: number; rank: number }>(
         `select count(*)::int as live, (count(*) filter (where id < $2))::int as rank from processes
-         where role = $1 and ${SEEN_SQL}`,
-        [role, self()],
+         where role = any($1) and ${SEEN_SQL}`,
+        [[roles].flat(), self()],
       );
       live = Math.max(1, rows[0]?.live ?? 1);
       rank = rows[0]?.rank ?? 0;
     } catch (error) {
-      log.debug({ err: error, role }, 'cannot count the live processes');
+      log.debug({ err: error, roles }, 'cannot count the live processes');
     }
   }
   const first = refresh();

@@ -58,6 +58,7 @@ describe('--dev', () => {
       PORT: '4000',
       MAILBOX_PORT: '4001',
       MAIL_PORT: '4002',
+      SUBMISSION_PORTS: '4003,4004',
     };
     const settings = await developmentSettings(loadConfig(env), home);
     expect(loadConfig(asVariables(settings))).toEqual(settings);

@@ -67,6 +67,7 @@ asRoot('a checkout that only root can enter', () => {
     const ports = {
       PORT: '0',
       MAIL_PORT: '0',
+      SUBMISSION_PORTS: '0',
       POSTGRES_PORT: '0',
       TEMPORAL_PORT: '0',
       TEMPORAL_UI_PORT: '0',

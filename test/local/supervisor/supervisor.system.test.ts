@@ -20,6 +20,7 @@ const home = join(folder, 'home');
 const freePorts = {
   PORT: '0',
   MAIL_PORT: '0',
+  SUBMISSION_PORTS: '0',
   POSTGRES_PORT: '0',
   TEMPORAL_PORT: '0',
   TEMPORAL_UI_PORT: '0',
@@ -323,7 +324,15 @@ describe('an installation that is started while a former one stops', () => {
 describe('an installation that cannot start', () => {
   afterEach(forgetRun);
 
-  it.each(['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'MAILBOX_PORT', 'MAIL_PORT'])(
+  it.each([
+    'PORT',
+    'POSTGRES_PORT',
+    'TEMPORAL_PORT',
+    'TEMPORAL_UI_PORT',
+    'MAILBOX_PORT',
+    'MAIL_PORT',
+    'SUBMISSION_PORTS',
+  ])(
     'reports in one line that the port of %s is taken',
     async (setting) => {
       const taken = createServer().listen(0, '127.0.0.1');
