@@ -3089,6 +3089,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /** @constant */
+            opaque?: true;
             attachments?: components["schemas"]["MessageAttachment"][];
             recipients?: {
                 message_id: number;
@@ -4039,6 +4041,7 @@ export interface components {
             clicked_at?: unknown;
             created_at?: unknown;
             updated_at?: unknown;
+            opaque?: unknown;
             recipients?: unknown;
             text?: unknown;
             events?: unknown;
@@ -4982,6 +4985,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /** @constant */
+            opaque?: true;
             attachments?: components["schemas"]["MessageAttachment"][];
             recipients?: {
                 message_id: number;
@@ -5311,6 +5316,7 @@ export interface components {
             clicked_at?: unknown;
             created_at?: unknown;
             updated_at?: unknown;
+            opaque?: unknown;
             recipients?: unknown;
             text?: unknown;
             events?: unknown;

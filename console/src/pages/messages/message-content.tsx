@@ -19,9 +19,7 @@ export function MessageContent({ message }: { message: Message }) {
   const views = viewsOf(message);
   return (
     <>
-      {message.html === null && message.text === null && (
-        <Notice>The content is not stored any more, or it cannot be rendered.</Notice>
-      )}
+      {message.html === null && message.text === null && <NoContent opaque={message.opaque} />}
       <Tabs.Root defaultValue={views[0]?.key ?? 'json'}>
         <Tabs.List className="tabs" aria-label="Content">
           {views.map(({ key, label }) => (
@@ -39,6 +37,16 @@ export function MessageContent({ message }: { message: Message }) {
     </>
   );
 }
+
+const NoContent = ({ opaque = false }: { opaque: boolean | undefined }) =>
+  opaque ? (
+    <Notice title="There is no preview">
+      The program that sent this mail has signed or encrypted it, or built it in a form that Carillon passes
+      on unchanged. So Carillon does not look into it, and counts no opens and clicks.
+    </Notice>
+  ) : (
+    <Notice>The content is not stored any more, or it cannot be rendered.</Notice>
+  );
 
 function viewsOf(message: Message): View[] {
   const { id, html, text, headers, tags, attachments = [] } = message;
