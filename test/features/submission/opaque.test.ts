@@ -59,7 +59,7 @@ describe('mail that cannot be rebuilt', () => {
     for (const mail of mails) {
       expect(bodyOf(mail)).toBe(BODY);
       expect(mail).toContain(`\r\nContent-Type: ${TYPE}\r\nContent-Language: en\r\n`);
-      expect(mail).toContain('\r\nTo: Ada <ada@example.com>, eve@example.net\r\n');
+      expect(mail).toContain('\r\nTo: Ada <ada@example.com>,\r\n eve@example.net\r\n');
       expect(mail).toContain('\r\nX-Mailer: Mutt\r\n');
       expect(mail.match(/^MIME-Version/gim)).toHaveLength(1);
     }
@@ -68,7 +68,7 @@ describe('mail that cannot be rebuilt', () => {
   it('is signed as it is', async () => {
     const [mail = ''] = await stage.deliver(RAW, ['ada@example.com']);
     const results = await verify(Buffer.from(mail), await findKeys());
-    expect(results.map(({ status }) => status.result)).toEqual(['pass', 'pass']);
+    expect(results.map(({ status }) => status.result)).toEqual(['pass']);
   });
 
   it('waits in a queue that senders of the version before do not know, and shows what it is', async () => {
