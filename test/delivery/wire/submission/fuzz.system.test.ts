@@ -157,8 +157,8 @@ async function speak(given: Dialogue): Promise<void> {
 }
 
 /** @returns when each of the dialogues has ended */
-async function speakAll(phrase: fc.Arbitrary<string>): Promise<void> {
-  const left = fc.sample(dialogueOf(phrase), { numRuns: DIALOGUES / 2, seed: 47 });
+async function speakAll(phrase: fc.Arbitrary<string>, count: number, seed: number): Promise<void> {
+  const left = fc.sample(dialogueOf(phrase), { numRuns: count, seed });
   await Promise.all(
     Array.from({ length: AT_A_TIME }, async () => {
       for (let next = left.pop(); next; next = left.pop()) await speak(next);
@@ -172,11 +172,15 @@ it('takes nothing without a login, and serves a genuine client afterwards', asyn
   process.on('uncaughtException', onError);
   process.on('unhandledRejection', onError);
   try {
-    await speakAll(strange);
+    await speakAll(strange, DIALOGUES / 2, 47);
     expect(submission.taken).toEqual([]);
-    const before = usedBytes();
-    await speakAll(familiar);
+    // What the first half needs for good, such as caches, the second half does not need again.
+    await speakAll(familiar, DIALOGUES / 4, 48);
     expect(submission.taken.length).toBeGreaterThan(0);
+    submission.taken.length = 0;
+    const before = usedBytes();
+    await speakAll(familiar, DIALOGUES / 4, 49);
+    submission.taken.length = 0;
     expect(usedBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
   } finally {
     process.off('uncaughtException', onError);
