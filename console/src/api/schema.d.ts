@@ -3893,6 +3893,14 @@ export interface components {
             created_at: string;
             key: string | null;
         };
+        CreatedMessage: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            status: "created";
+            message: components["schemas"]["AcceptedMessage"] | null;
+        };
         Design: {
             /** @default [] */
             sections: components["schemas"]["DesignSection"][];
@@ -4904,21 +4912,7 @@ export interface components {
             created: number;
             replayed: number;
             refused: number;
-            results: ({
-                /** @enum {string} */
-                status: "created" | "replayed";
-                message: components["schemas"]["AcceptedMessage"] | null;
-            } | {
-                /** @constant */
-                status: "refused";
-                error: {
-                    code: string;
-                    message: string;
-                    validation_errors: {
-                        [key: string]: string[];
-                    };
-                };
-            })[];
+            results: (components["schemas"]["CreatedMessage"] | components["schemas"]["ReplayedMessage"] | components["schemas"]["RefusedMessage"])[];
         };
         MessageDetail: {
             id: number;
@@ -5110,6 +5104,20 @@ export interface components {
         ReentryDelayInput: {
             after_seconds: number;
         };
+        RefusedMessage: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            status: "refused";
+            error: {
+                code: string;
+                message: string;
+                validation_errors: {
+                    [key: string]: string[];
+                };
+            };
+        };
         RemoveFromListStep: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5126,6 +5134,14 @@ export interface components {
             text: string | null;
             sms: components["schemas"]["SmsSize"] | null;
             problems: components["schemas"]["TemplateProblem"][];
+        };
+        ReplayedMessage: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            status: "replayed";
+            message: components["schemas"]["AcceptedMessage"] | null;
         };
         Reply: {
             text?: string;

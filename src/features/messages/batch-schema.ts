@@ -82,6 +82,20 @@ const errorResource = z.object({
   validation_errors: z.record(z.string(), z.array(z.string())),
 });
 
+const resultIds = { created: 'CreatedMessage', replayed: 'ReplayedMessage' } as const;
+
+const resultOf = <Status extends keyof typeof resultIds>(status: Status) =>
+  z
+    .object({
+      status: z.literal(status),
+      message: acceptedMessage.nullable().meta({ description: 'Null: it was removed since.' }),
+    })
+    .meta({ id: resultIds[status] });
+
+const refusedResult = z
+  .object({ status: z.literal('refused'), error: errorResource })
+  .meta({ id: 'RefusedMessage' });
+
 export const batchResource = z
   .object({
     created: z.int().meta({ description: 'Number of messages that this batch has created.' }),
@@ -90,15 +104,7 @@ export const batchResource = z
       .meta({ description: 'Number of messages that earlier requests with their keys created.' }),
     refused: z.int(),
     results: z
-      .array(
-        z.discriminatedUnion('status', [
-          z.object({
-            status: z.enum(['created', 'replayed']),
-            message: acceptedMessage.nullable().meta({ description: 'Null: it was removed since.' }),
-          }),
-          z.object({ status: z.literal('refused'), error: errorResource }),
-        ]),
-      )
+      .array(z.discriminatedUnion('status', [resultOf('created'), resultOf('replayed'), refusedResult]))
       .meta({ description: 'What became of each message, in their order.' }),
   })
   .meta({ id: 'MessageBatch' });

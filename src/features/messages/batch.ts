@@ -197,8 +197,14 @@ async function requireRoom(
     await requireTestCapacity(pool, tenant.accountId, () => Promise.resolve(false), count);
     return;
   }
-  const refusal = held.refusal(tenant.accountId);
-  if (refusal) throw refusal;
+  const scheduled = wishes.filter(({ wish }) => wish.message.scheduled_at).length;
+  for (const [kind, messages] of [
+    ['scheduled', scheduled],
+    ['held', wishes.length - scheduled],
+  ] as const) {
+    const refusal = messages === 0 ? null : held.refusal(tenant.accountId, kind, messages);
+    if (refusal) throw refusal;
+  }
 }
 
 /** The error of a message, which is that of the whole batch. */

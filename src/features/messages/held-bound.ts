@@ -62,8 +62,9 @@ export interface HeldMessages {
    * The error for another message of the account, by a count of the last seconds; null: there is room. A count that is
    * too old is renewed in the background.
    * @param kind what the message would wait for: only those with a time ahead are `scheduled`
+   * @param messages number of messages, 1 by default
    */
-  refusal(accountId: number, kind?: WaitingKind): AppError | null;
+  refusal(accountId: number, kind?: WaitingKind, messages?: number): AppError | null;
 }
 
 interface Counted {
@@ -139,11 +140,11 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
   }
 
   return {
-    refusal(accountId, kind = 'held') {
+    refusal(accountId, kind = 'held', messages = 1) {
       if (!isBounded) return null;
       const found = known.get(accountId) ?? { isOver: NEITHER, until: 0, requests: 0 };
       known.set(accountId, found);
-      found.requests += 1;
+      found.requests += messages;
       const { held, scheduled } = found.isOver;
       const isDue = performance.now() >= found.until && (held || scheduled || found.requests >= minRequests);
       if (isDue && !reading.has(accountId)) renew(accountId);

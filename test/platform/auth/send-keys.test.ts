@@ -71,7 +71,7 @@ describe('a route', () => {
     const open = routes().filter(({ sendKeys }) => sendKeys !== undefined);
     expect(open.map(({ operationId }) => operationId).sort()).toEqual([
       ...['createAttachment', 'deleteAttachment', 'downloadMessageAttachment', 'getAttachment', 'getMessage'],
-      ...['listMessages', 'sendMessage'],
+      ...['listMessages', 'sendMessage', 'sendMessageBatch'],
     ]);
     const wrong: string[] = [];
     for (const { method, path } of open) {
