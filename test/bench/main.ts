@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { benchBatch } from './batch.ts';
 import { benchCallbacks } from './callbacks.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchCompose } from './compose.ts';
@@ -91,6 +92,16 @@ program
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
   .option('--dkim', 'sign with RSA and Ed25519; measure also without, and the bare signatures', false)
   .action(printing('compose', benchCompose));
+
+program
+  .command('batch')
+  .description(
+    'messages/s of POST /messages/batch against single requests, and what single ones wait beside it',
+  )
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--seconds <n>', 'duration of each measurement in seconds', Number, 8)
+  .option('--messages <n>', 'messages of a batch', Number, 1_000)
+  .action(printing('batch', benchBatch));
 
 program
   .command('letters')
