@@ -13,6 +13,7 @@ import {
 import type { RequestCount } from '../../platform/http/context.ts';
 import { mapInTurns, mapSeveral } from '../../platform/processes/map-in-turns.ts';
 import type { ReadAttachments } from '../attachments/service.ts';
+import { bytesOf } from './accept.ts';
 import { acceptEach, acceptTogether, type BatchWish, type Fate } from './batch-accept.ts';
 import { createBatchPresenter, keptResult } from './batch-answer.ts';
 import {
@@ -30,6 +31,7 @@ import {
   readItem,
   type SendBatchBody,
 } from './batch-schema.ts';
+import { waitingKindOf } from './held-bound.ts';
 import type { Reader } from './letter-presenter.ts';
 import { messageKeyOf, MESSAGES_ENDPOINT } from './message-key.ts';
 import { findForeignKeys } from './sent-by.ts';
@@ -37,6 +39,12 @@ import { NO_FILES, payloadOf, type SendDeps, type SendParts } from './send.ts';
 
 /** As many messages count as one request. */
 const MESSAGES_PER_REQUEST = 10;
+/**
+ * Contents of a batch together. Those of `default` and of templates are written for each message: the statement of an
+ * atomic batch has them all, and those of any other are in memory until they are written.
+ */
+const MAX_MEGABYTES = { atomic: 32, other: 128 };
+const MEGABYTE = 1024 * 1024;
 /** Number of templates that are rendered, and requests with files that are read, at the same time. */
 const DRAFTS_AT_ONCE = 4;
 
@@ -197,12 +205,9 @@ async function requireRoom(
     await requireTestCapacity(pool, tenant.accountId, () => Promise.resolve(false), count);
     return;
   }
-  const scheduled = wishes.filter(({ wish }) => wish.message.scheduled_at).length;
-  for (const [kind, messages] of [
-    ['scheduled', scheduled],
-    ['held', wishes.length - scheduled],
-  ] as const) {
-    const refusal = messages === 0 ? null : held.refusal(tenant.accountId, kind, messages);
+  const kinds = Map.groupBy(wishes, ({ wish }) => waitingKindOf(wish.message));
+  for (const [kind, waiting] of kinds) {
+    const refusal = held.refusal(tenant.accountId, kind, waiting.length);
     if (refusal) throw refusal;
   }
 }
@@ -236,6 +241,28 @@ function requireAll({ atomic, fates }: Batch): void {
   throw invalid(Object.fromEntries(all.slice(0, MAX_REPORTED)), code);
 }
 
+/** @throws AppError validation_error if the contents of the messages are too large together */
+async function draftEach(
+  { draftOf }: SendParts,
+  batch: Batch,
+  items: readonly ReadItem[],
+): Promise<BatchWish[]> {
+  const most = batch.atomic ? MAX_MEGABYTES.atomic : MAX_MEGABYTES.other;
+  let bytes = 0;
+  const requireFit = () => {
+    if (bytes <= most * MEGABYTE) return;
+    throw invalid({ messages: [`have more than ${most} MB together; send fewer at once`] });
+  };
+  const wishes = await stepForEach(batch, items, async ({ place, body, read, keyed }) => {
+    requireFit();
+    const drafted = await draftOf(batch.tenant, body, read);
+    bytes += bytesOf(drafted.message);
+    return { place, keyed, wish: { ...drafted, files: read.files } };
+  });
+  requireFit();
+  return wishes;
+}
+
 /** Decides what becomes of each message, and accepts those that may be sent. */
 async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<BatchItem[]> {
   const { tenant, reader, body, request } = batch;
@@ -248,10 +275,7 @@ async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<B
   });
   await refuseForeign(deps, batch, read);
   await findEarlier(deps, batch, read);
-  const wishes = await stepForEach(batch, read, async ({ place, body: message, read: files, keyed }) => {
-    const drafted = await parts.draftOf(tenant, message, files);
-    return { place, keyed, wish: { ...drafted, files: files.files } };
-  });
+  const wishes = await draftEach(parts, batch, read);
   requireAll(batch);
   await requireRoom(deps, parts, tenant, wishes);
   const accept = batch.atomic ? acceptTogether : acceptEach;

@@ -5,6 +5,7 @@ import { messageClasses } from '../../delivery/terms/message.ts';
 import { type AppError, tooMany } from '../../errors.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { withLimit } from '../../platform/db/statement-limit.ts';
+import type { MessageDraft } from './draft.ts';
 
 /**
  * What the transactional messages of an account that a limit holds may take together, and those that wait for their time.
@@ -19,8 +20,8 @@ export interface HeldBound {
 const KNOWN_MS = 10_000;
 const KNOWN_TIMES = 50;
 const STATEMENT_MS = 5_000;
-/** Counting begins after this many requests: most accounts send fewer in the time that a count stays valid. */
-const MIN_REQUESTS = 100;
+/** Counting begins after this many messages: most accounts send fewer in the time that a count stays valid. */
+const MIN_MESSAGES = 100;
 const MAX_ACCOUNTS = 10_000;
 const RETRY_SECONDS = 60;
 const MEGABYTE = 1024 * 1024;
@@ -46,25 +47,29 @@ const COUNT = `
 /** What messages wait for: `held`, for a limit; `scheduled`, for their time. */
 export type WaitingKind = 'held' | 'scheduled';
 
+/** What a message would wait for: only those with a time ahead are scheduled. */
+export const waitingKindOf = ({ scheduled_at: time }: Pick<MessageDraft, 'scheduled_at'>): WaitingKind =>
+  time ? 'scheduled' : 'held';
+
 /** Whether an account has as many messages of each kind as it may have. */
 export type Over = Readonly<Record<WaitingKind, boolean>>;
 
 interface Known {
   isOver: Over;
   until: number;
-  /** Requests since the count. */
-  requests: number;
+  /** Messages since the count. */
+  messages: number;
 }
 
 /** Refuses messages of accounts that have too many held or scheduled ones. */
 export interface HeldMessages {
   /**
-   * The error for another message of the account, by a count of the last seconds; null: there is room. A count that is
+   * The error for further messages of the account, by a count of the last seconds; null: there is room. A count that is
    * too old is renewed in the background.
-   * @param kind what the message would wait for: only those with a time ahead are `scheduled`
-   * @param messages number of messages, 1 by default
+   * @param kind what they would wait for
+   * @param messages how many there are, by default one
    */
-  refusal(accountId: number, kind?: WaitingKind, messages?: number): AppError | null;
+  refusal(accountId: number, kind: WaitingKind, messages?: number): AppError | null;
 }
 
 interface Counted {
@@ -117,7 +122,7 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
     ...(maxMessages > 0 ? [`${maxMessages} messages`] : []),
     ...(maxMegabytes > 0 ? [`${maxMegabytes} MB of messages`] : []),
   ].join(' and ');
-  const minRequests = Math.min(MIN_REQUESTS, maxMessages || MIN_REQUESTS);
+  const minMessages = Math.min(MIN_MESSAGES, maxMessages || MIN_MESSAGES);
 
   async function read(accountId: number): Promise<void> {
     const began = performance.now();
@@ -127,7 +132,7 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
     } finally {
       const now = performance.now();
       const until = now + Math.max(KNOWN_MS, KNOWN_TIMES * (now - began));
-      known.set(accountId, { isOver, until, requests: 0 });
+      known.set(accountId, { isOver, until, messages: 0 });
     }
   }
 
@@ -140,13 +145,13 @@ export function createHeldMessages(pool: pg.Pool, bound: HeldBound): HeldMessage
   }
 
   return {
-    refusal(accountId, kind = 'held', messages = 1) {
+    refusal(accountId, kind, messages = 1) {
       if (!isBounded) return null;
-      const found = known.get(accountId) ?? { isOver: NEITHER, until: 0, requests: 0 };
+      const found = known.get(accountId) ?? { isOver: NEITHER, until: 0, messages: 0 };
       known.set(accountId, found);
-      found.requests += messages;
+      found.messages += messages;
       const { held, scheduled } = found.isOver;
-      const isDue = performance.now() >= found.until && (held || scheduled || found.requests >= minRequests);
+      const isDue = performance.now() >= found.until && (held || scheduled || found.messages >= minMessages);
       if (isDue && !reading.has(accountId)) renew(accountId);
       if (!found.isOver[kind]) return null;
       return tooMany(`the account may have ${bounds} ${kind}; ${advice[kind]}`, RETRY_SECONDS);

@@ -24,7 +24,7 @@ import type { JustAccepted, PresentAccepted } from './accepted.ts';
 import { createAcceptMemory, createAcceptor, type QueuedMessage } from './accept.ts';
 import { createSetAcceptor, type SetOutcome, type SetRow } from './accept-set.ts';
 import { type Drafted, draftMessage } from './draft.ts';
-import { createHeldMessages, type HeldBound, type HeldMessages } from './held-bound.ts';
+import { createHeldMessages, type HeldBound, type HeldMessages, waitingKindOf } from './held-bound.ts';
 import { findFilesOfMessage } from './letter-model.ts';
 import { type LetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
 import type { LetterDraft, MailParts, OpaqueDraft } from './letter.ts';
@@ -371,9 +371,7 @@ function createAccept(deps: SendDeps, parts: SendParts): (wanted: Wanted) => Pro
         return key !== undefined && isKeyTaken(pool, { brandId: tenant.brandId, ...key });
       });
     }
-    const refusal = message.test
-      ? null
-      : held.refusal(tenant.accountId, message.scheduled_at ? 'scheduled' : 'held');
+    const refusal = message.test ? null : held.refusal(tenant.accountId, waitingKindOf(message));
     if (refusal) {
       const replay = await kept();
       if (replay) return replay;

@@ -100,6 +100,22 @@ describe('the limits of the account', () => {
     expect((await post([email, letter], { atomic: true })).body.created).toBe(2);
   });
 
+  it.each([
+    [true, 32],
+    [false, 128],
+  ])('bound what the messages have together (atomic: %s)', async (atomic, megabytes) => {
+    const body = {
+      default: { ...email, to: undefined, html: 'x'.repeat(1024 * 1024) },
+      messages: Array(megabytes + 1).fill({ to: email.to }),
+    };
+    const answer = await api.request('POST', `/v1/my/messages/batch?atomic=${String(atomic)}`, { body });
+    expect([answer.status, answer.body.validation_errors]).toEqual([
+      422,
+      { messages: [`have more than ${megabytes} MB together; send fewer at once`] },
+    ]);
+    expect(await select('select * from sandbox_usage')).toEqual([]);
+  });
+
   it('bound the messages of test keys as a whole', async () => {
     const token = api.testApiKey;
     expect(statusesOf((await post([email, letter], { token, key: 'tests' })).body)).toEqual([

@@ -81,3 +81,27 @@ it('refuses scheduled messages by the number of those that are scheduled, and ot
   expect(refused.body.message).toMatch(/ scheduled; wait until some are sent, or cancel some/);
   expect((await send()).status).toBe(201);
 });
+
+it('bounds batches as it does single messages, which count for as many', async () => {
+  await hold(`due_at = now() + interval '1 day', queued_at = now() + interval '1 day'`);
+  const email = { channel: 'email', to: 'ann@example.com', subject: 'Hi', html: '<p>Hi</p>' };
+  const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
+  const { accountId, brandId, apiKey } = api.other;
+  await queueEmails(api.database, { accountId, brandId }, 3);
+  await query('update send_queue set held = true where account_id = $1', [accountId]);
+  const post = (more: object, token = api.apiKey) =>
+    api.request('POST', '/v1/my/messages/batch', {
+      token,
+      body: { messages: Array(3).fill({ ...email, ...more }) },
+    });
+  await eventually(async () => {
+    const refused = await post({ scheduled_at });
+    expect([refused.status, String(refused.body.message)]).toEqual([
+      429,
+      expect.stringContaining(' scheduled; wait'),
+    ]);
+  });
+  expect((await post({})).status).toBe(200);
+  expect((await post({ scheduled_at }, apiKey)).status).toBe(200);
+  await eventually(async () => expect((await post({}, apiKey)).status).toBe(429));
+});
