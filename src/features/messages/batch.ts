@@ -286,10 +286,10 @@ async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<B
   return items;
 }
 
-/** The latest time at which a message is to be sent; null: all are sent at once. */
-function latestOf(items: readonly BatchItem[]): Date | null {
-  const times = items.flatMap(({ body }) =>
-    body.scheduled_at === undefined ? [] : [Date.parse(body.scheduled_at)],
+/** The latest time at which one of the messages that are there is to be sent; null: all are sent at once. */
+function latestOf({ fates }: Batch, items: readonly BatchItem[]): Date | null {
+  const times = items.flatMap(({ place, body: { scheduled_at: time } }) =>
+    time === undefined || fates.get(place)?.kind === 'refused' ? [] : [Date.parse(time)],
   );
   return times.length === 0 ? null : new Date(Math.max(Date.now(), ...times));
 }
@@ -297,15 +297,16 @@ function latestOf(items: readonly BatchItem[]): Date | null {
 /** What is kept of the batch. An outcome that only the moment decided is not, so that the batch can be repeated. */
 async function keep(
   { pool }: SendDeps,
-  { tenant, request, fates }: Batch,
+  batch: Batch,
   items: readonly BatchItem[],
 ): Promise<readonly KeptResult[]> {
+  const { tenant, request, fates } = batch;
   const inOrder = [...fates].sort(([one], [other]) => one - other).map(([, fate]) => fate);
   const results = inOrder.map(keptResult);
   if (request === null) return results;
   for (const fate of inOrder)
     if (fate.kind === 'refused' && fate.error.code === 'unavailable') throw fate.error;
-  return keepBatch(pool, tenant, request, results, latestOf(items));
+  return keepBatch(pool, tenant, request, results, latestOf(batch, items));
 }
 
 /** @param parts shared with the function that sends single messages */

@@ -371,7 +371,9 @@ it('is kept as long as its key, which is longer if one of its messages waits', a
     select(`select key from idempotency_keys k join message_batches b on b.id = k.resource_id
       where endpoint = 'POST /v1/my/messages/batch' and key like 'kept %' order by key`);
   const later = new Date(Date.now() + 3 * DAY_MS).toISOString();
-  await post({ messages: [{ ...email, ...ada }] }, { key: 'kept now' });
+  const never = { ...email, ...ada, scheduled_at: '9999-12-31T00:00:00Z' };
+  const { body } = await post({ messages: [{ ...email, ...ada }, never] }, { key: 'kept now' });
+  expect(countsOf(body)).toEqual([1, 0, 1]);
   await post({ messages: [{ ...email, ...ada, scheduled_at: later }, sms] }, { key: 'kept until later' });
   const after = (days: number) => new Date(Date.now() + days * DAY_MS);
   await runTask(api.database, task, after(6.9));
