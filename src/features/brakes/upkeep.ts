@@ -5,6 +5,8 @@ import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
 const OUTCOME_DAYS = 8;
 /** A soft bounce older than this is not consecutive with a new one. */
 const SOFT_BOUNCE_DAYS = 90;
+/** A message is written at most so many days before its last attempt, unless it was moved to a later time. */
+const SCHEDULED_DAYS = 35;
 /** The hour of the recount (UTC). */
 const RECOUNT_HOUR = 3;
 
@@ -44,9 +46,10 @@ const RECOUNT = `
     select b.account_id, sum(b.reserved), sum(b.reserved) from campaign_blocks b, period
     where b.reserved_bucket >= period.since and b.closed_at is null group by 1
     union all
-    select m.account_id, count(*) filter (where m.created_at >= period.since), count(*) from messages m, period
+    select m.account_id, count(*) filter (where coalesce(m.scheduled_at, m.created_at) >= period.since), count(*)
+    from messages m, period
     where m.id >= $2 and not m.test and m.updated_at >= period.since
-      and m.created_at >= period.since - interval '73 hours'
+      and coalesce(m.scheduled_at, m.created_at) >= period.since - interval '73 hours'
       and (m.sent_at >= period.since
         or (m.sent_at is null and m.status in ('bounced', 'unknown', 'complained')))
       and not exists (select 1 from send_queue q where q.message_id = m.id)
@@ -63,11 +66,25 @@ const RECOUNT = `
         or (m.sent_at is null and m.status in ('bounced', 'unknown', 'complained')))
       and not exists (select 1 from send_queue q where q.message_id = m.id)
     group by 1
-  ), counted as (
-    select account_id, sum(certain)::int as certain, sum(possible)::int as possible from places group by 1
   ), buckets as (
     select b.account_id, sum(b.used)::int as used, max(b.bucket) as last from allowance_buckets b, period
     where b.bucket >= period.since group by 1
+  ), scheduled as (
+    -- Messages may be written weeks before their time. Only accounts that seem to have used too much are searched.
+    select u.account_id, s.certain, s.possible
+    from buckets u left join (select account_id, sum(possible) as possible from places group by 1) p using (account_id)
+    cross join lateral (
+      select count(*) filter (where m.scheduled_at >= period.since) as certain, count(*) as possible
+      from period, brands b join messages m on m.brand_id = b.id
+      where b.account_id = u.account_id and m.id >= $3 and m.id < $2 and not m.test
+        and m.updated_at >= period.since and m.scheduled_at >= period.since - interval '73 hours'
+        and (m.sent_at >= period.since
+          or (m.sent_at is null and m.status in ('bounced', 'unknown', 'complained')))
+        and not exists (select 1 from send_queue q where q.message_id = m.id)) s
+    where u.used > coalesce(p.possible, 0)
+  ), counted as (
+    select account_id, sum(certain)::int as certain, sum(possible)::int as possible
+    from (select * from places union all select * from scheduled) found group by 1
   ), wrong as (
     select account_id, coalesce(used, 0) as used, coalesce(b.last, period.since) as bucket,
       least(greatest(coalesce(used, 0), coalesce(certain, 0)), coalesce(possible, 0)) as right_count
@@ -101,14 +118,17 @@ const allowanceRecount: HousekeepingTask = {
   name: 'allowance_recount',
   async run({ database: { pool }, log }, asOf) {
     if (asOf.getUTCHours() !== RECOUNT_HOUR) return 0;
-    const { rows: ranges } = await pool.query<{ first: number }>(
-      `select coalesce(min(n), 0) * ${RANGE_IDS}::bigint as first from message_ranges
-       where closed_at is null or closed_at >= $1::timestamptz - interval '5 days'`,
-      [asOf],
+    const { rows: ranges } = await pool.query<{ first: number; first_scheduled: number }>(
+      `select coalesce(min(n) filter (where closed_at is null or closed_at >= $1::timestamptz - interval '5 days'), 0)
+         * ${RANGE_IDS}::bigint as first, coalesce(min(n), 0) * ${RANGE_IDS}::bigint as first_scheduled
+       from message_ranges where closed_at is null or closed_at >= $1::timestamptz - make_interval(days => $2)`,
+      [asOf, SCHEDULED_DAYS],
     );
+    const { first = 0, first_scheduled: firstScheduled = 0 } = ranges[0] ?? {};
     const { rows } = await pool.query<{ account_id: number; used: number; right_count: number }>(RECOUNT, [
       asOf,
-      ranges[0]?.first ?? 0,
+      first,
+      firstScheduled,
     ]);
     for (const { account_id, used, right_count: counted } of rows) {
       log.warn({ account_id, used, counted }, 'allowance corrected');

@@ -252,6 +252,23 @@ describe('the nightly recount of the allowance', () => {
     expect(await recount('3')).toBe(0);
   });
 
+  it.each([
+    ['in the present range', 'null'],
+    ['in an earlier range', `now() - interval '10 days'`],
+  ])('counts messages that were scheduled weeks before they were sent, %s', async (_name, closedAt) => {
+    await sent(10, 10);
+    const at = `date_trunc('day', now(), 'UTC') + interval '2 hours'`;
+    await query(
+      `update messages set created_at = ${at} - interval '20 days', scheduled_at = ${at} where status = 'sent'`,
+    );
+    await query(`update message_ranges set closed_at = ${closedAt}`);
+    await query(`insert into message_ranges (n, opened_at) select max(n) + 1, now() from message_ranges`);
+    expect(await recount('3')).toBe(0);
+    expect(await used()).toBe(10);
+    await query('delete from message_ranges where n = (select max(n) from message_ranges)');
+    await query('update message_ranges set closed_at = null');
+  });
+
   it('counts recipients of a campaign that was written days before it was sent', async () => {
     await query('truncate messages, message_contents, send_queue');
     const { campaignId } = await writeCampaign(api.database, api, { recipients: 10 });
