@@ -1,6 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineSql } from '../../../platform/db/sql/define.ts';
 import type { Backlog } from '../../terms/backlog.ts';
+import { LETTER_QUEUE } from '../../terms/channels/queue-channel.ts';
 import { MESSAGE_LIFETIME } from '../../terms/message.ts';
 import { ccIsEnvelopeSql, maxBytesSql, takesMimeSql } from '../../terms/provider-facts.ts';
 import { PROVIDER_CANNOT_TAKE } from '../limits/authority.ts';
@@ -20,7 +21,7 @@ export const rerouteLettersSql = defineSql(import.meta.url, './reroute_letters.s
   },
 });
 
-/** Letters that wait; without a queue, they are claimed. */
+/** Letters that wait, by default in the queue of those that are built. */
 type RoutedBacklog = Pick<Backlog, 'class' | 'accountId' | 'providerId'> & Partial<Pick<Backlog, 'queue'>>;
 
 export interface LetterRoutes {
@@ -44,7 +45,7 @@ export async function rerouteLetters(
   const values = [priority, accountId, providerId, repeatableKinds, defaultKind];
   const { rows } = await db.query<{ moved: number; providerIds: number[] }>({
     ...rerouteLettersSql,
-    values: [...values, claimed?.ids ?? null, claimed?.owner ?? null, queue ?? null],
+    values: [...values, claimed?.ids ?? null, claimed?.owner ?? null, queue ?? LETTER_QUEUE],
   });
   return rows[0] ?? { moved: 0, providerIds: [] };
 }

@@ -110,6 +110,7 @@ describe('the intent of a letter', () => {
         id: lead,
         opaque: null,
         replyTo: ['x@example.com', 'y@example.com'],
+        opaque: null,
         recipients: [
           { kind: 'to', address: 'ada@example.com' },
           { kind: 'to', address: 'dan@example.com' },
