@@ -3413,7 +3413,7 @@ create table send_keys (
   digest bytea not null,
   -- null: the setting; 0: no limit
   rate_limit_per_second integer,
-  -- written some seconds late
+  -- null: never; written some seconds late
   last_used_at timestamptz,
   -- from then on it is refused
   revoked_at timestamptz,

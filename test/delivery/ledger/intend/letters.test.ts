@@ -108,7 +108,6 @@ describe('the intent of a letter', () => {
       expect([html, text]).toEqual(['<p>Hi</p>', 'Hi']);
       expect(letter).toEqual({
         id: lead,
-        opaque: null,
         replyTo: ['x@example.com', 'y@example.com'],
         opaque: null,
         recipients: [
