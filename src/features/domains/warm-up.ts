@@ -89,16 +89,23 @@ interface DueWarmUp {
   looked_at: string;
 }
 
-/** SQL: the number of a brand's emails that were reported as bounced or as spam on a day, by sender as written. */
+/** SQL: the first id of the messages that were written in the days before the day `$2`, or later. */
+const firstIdSql = (days: number) => `(
+      select coalesce(min(n), 0) * ${RANGE_IDS}::bigint from message_ranges
+      where closed_at is null or closed_at >= $2::date - interval '${days} days')`;
+
+/**
+ * SQL: the number of a brand's emails that were reported as bounced or as spam on a day, by sender as written. Those that
+ * were scheduled may be 30 days older.
+ */
 const DAY_REPORTS = `
   select m.from_address as sender, count(*) filter (where m.status = 'bounced')::int as hard_bounces,
     count(*) filter (where m.status = 'complained')::int as complaints
   from messages m
   where m.brand_id = $1 and m.channel = 'email' and not m.test and m.from_address is not null
     and (m.status = 'complained' or m.status = 'bounced' and m.bounce ->> 'type' = 'hard')
-    and m.id >= (
-      select coalesce(min(n), 0) * ${RANGE_IDS}::bigint from message_ranges
-      where closed_at is null or closed_at >= $2::date - interval '5 days')
+    and m.id >= ${firstIdSql(35)}
+    and (m.id >= ${firstIdSql(5)} or m.scheduled_at >= $2::date - interval '5 days')
     and m.updated_at >= $2::date::timestamp at time zone 'utc'
     and m.updated_at < ($2::date + 1)::timestamp at time zone 'utc'
   group by m.from_address`;

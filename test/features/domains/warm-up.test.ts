@@ -103,6 +103,22 @@ describe('the warm-up of a domain', () => {
     expect(await stepOn(1)).toBe(step);
   });
 
+  it('counts the reports of emails that were scheduled weeks before, and of no others as old', async () => {
+    await send(0, 100, { bounced: 2 });
+    await query('update message_ranges set closed_at = $1', [day(-10)]);
+    await query('insert into message_ranges (n, opened_at) select max(n) + 1, $1 from message_ranges', [
+      day(-10),
+    ]);
+    await query('update messages set created_at = $1, scheduled_at = $2 where brand_id = $3', [
+      ...[day(-20), day(0), account.brandId],
+    ]);
+    expect(await stepOn(1)).toBe(1);
+    await send(1, 100, { bounced: 2 });
+    expect(await stepOn(2)).toBe(2);
+    await query('delete from message_ranges where n = (select max(n) from message_ranges)');
+    await query('update message_ranges set closed_at = null');
+  });
+
   it('keeps its volume after a day with less than half of it', async () => {
     await send(0, 49);
     expect(await stepOn(1)).toBe(1);
