@@ -6,12 +6,11 @@ import PostalMime from 'postal-mime';
 import { attachmentsUpkeep } from '../../src/features/attachments/upkeep.ts';
 import { faultsOfFiles } from '../support/attachments.ts';
 import { type Accepted, startSending } from '../support/crash/client.ts';
-import { claimedBy } from '../support/crash/cluster.ts';
 import { untilQuiet } from '../support/crash/findings.ts';
+import { killPart } from '../support/crash/kill-part.ts';
 import { scale } from '../support/crash/scale.ts';
 import { fractionOf } from '../support/crash/send-and-kill.ts';
 import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
-import { watchSender } from '../support/crash/witness.ts';
 import { runTask } from '../support/housekeeping.ts';
 
 const { letters: count, kills } = scale.files;
@@ -118,35 +117,6 @@ function startClient(prefix: string, arrived: () => number): Client {
   };
 }
 
-/** @returns the ids of messages that may arrive twice: they had an intent when their sender or the database died */
-async function killOne(victim: 'api' | 'first' | 'second' | 'postgres', client: Client): Promise<number[]> {
-  const { api, senders, postgres } = stage;
-  if (victim === 'api') {
-    const killed = api.kill();
-    client.breakConnections();
-    await killed;
-    await api.start();
-    return [];
-  }
-  if (victim === 'postgres') {
-    const killed = postgres.kill();
-    client.breakConnections();
-    await killed;
-    const { intended } = await postgres.readCopy((copy) => claimedBy(copy));
-    await postgres.start();
-    return intended;
-  }
-  const sender = victim === 'first' ? senders[0] : senders[1];
-  const witness = await watchSender(stage, sender.pid, claimedBy);
-  try {
-    await sender.kill();
-    return (await witness.held()).intended;
-  } finally {
-    await witness.close();
-    await sender.start();
-  }
-}
-
 /** Kills one process after another at moments that the seed decides, and looks for lost files after each. */
 async function disturb(seed: number, client: Client, arrived: () => number): Promise<Set<number>> {
   const victims = ['first', 'api', 'postgres', 'second'] as const;
@@ -159,7 +129,7 @@ async function disturb(seed: number, client: Client, arrived: () => number): Pro
       await delay(5);
     }
     const victim = victims[(n + seed) % victims.length] as (typeof victims)[number];
-    intended.push(...(await killOne(victim, client)));
+    intended.push(...(await killPart(stage, victim, client.breakConnections)));
     const faults = await faultsOfFiles(stage.database, stage.home);
     expect(faults).toMatchObject({ rowsWithoutBlob: [], lettersWithoutRow: [] });
   }

@@ -31,6 +31,8 @@ interface Scale {
   money: { messages: number; recipients: number; kills: number };
   /** Number of letters and other messages, with files and without, and of kills while they are sent. */
   files: { letters: number; kills: number };
+  /** Number of messages by the API, in batches and by SMTP, and of kills while they are accepted and sent. */
+  submission: { messages: number; kills: number };
   /** Number of random facts about messages, of messages of the API and of campaigns each, and of kills meanwhile. */
   stats: { facts: number; messages: number; kills: number };
   /** Number of messages of 9 MB at once, and of the accounts that send them. */
@@ -66,6 +68,7 @@ export const scale: Scale = full
       versions: { seconds: 600, restartMs: 10_000 },
       money: { messages: 1_500, recipients: 5_000, kills: 20 },
       files: { letters: 3_000, kills: 20 },
+      submission: { messages: 5_000, kills: 24 },
       stats: { facts: 100_000, messages: 15_000, kills: 30 },
       strandedLimitSeconds: 15,
     }
@@ -88,6 +91,7 @@ export const scale: Scale = full
       versions: { seconds: 0, restartMs: 500 },
       money: { messages: 150, recipients: 600, kills: 5 },
       files: { letters: 150, kills: 5 },
+      submission: { messages: 300, kills: 5 },
       stats: { facts: 6_000, messages: 1_000, kills: 4 },
       strandedLimitSeconds: Infinity,
     };

@@ -15,6 +15,7 @@ import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { RoleName } from '../../../src/roles/names.ts';
 import { type Receiver, startReceiver } from '../https-receiver.ts';
 import { createFastFolder } from '../open-folder.ts';
+import { certificates } from '../submission.ts';
 import { toolCache } from '../tools.ts';
 import { copyMigratedData, endDatabase, killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
@@ -46,6 +47,8 @@ export interface CrashStage {
   readonly worker: Role;
   /** Null if the stage was opened without it. */
   readonly mail: { readonly role: Role; readonly port: number } | null;
+  /** Its port has STARTTLS, whose certificate `support/smtp/tls/ca.pem` signs. Null if the stage was opened without it. */
+  readonly submission: { readonly role: Role; readonly port: number } | null;
   readonly senders: readonly [Role, Role, ...Role[]];
   /** `forget` removes all its data; call it while the engine is down. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
@@ -165,6 +168,8 @@ interface CrashStageOptions {
   settings?: Record<string, string>;
   /** Whether the role `mail` runs, too. */
   mail?: boolean;
+  /** Whether the role `submission` runs, too. */
+  submission?: boolean;
   /** The folder of another version of Carillon. One process of each of its roles runs, too. */
   before?: string;
 }
@@ -213,6 +218,7 @@ async function build(
     standby = false,
     settings = {},
     mail = false,
+    submission = false,
     before,
   }: CrashStageOptions,
 ): Promise<CrashStage> {
@@ -237,11 +243,8 @@ async function build(
   closing.push(() => database.close());
   const { accountId, apiKey } = await createSendingAccount(database);
   const anyPort = { port: 0, setting: 'PORT' };
-  const [apiPort, portBefore, mailPort] = (await claimPorts([anyPort, anyPort, anyPort])) as [
-    number,
-    number,
-    number,
-  ];
+  const ports = await claimPorts([anyPort, anyPort, anyPort, anyPort]);
+  const [apiPort, portBefore, mailPort, submissionPort] = ports as [number, number, number, number];
 
   const shared = {
     DATABASE_URL: postgres.url,
@@ -250,6 +253,10 @@ async function build(
     APP_SECRET: CRASH_SECRET,
     MAIL_DOMAIN: 'mail.crash.test',
     MAIL_PORT: String(mailPort),
+    SUBMISSION_PORTS: String(submissionPort),
+    SUBMISSION_TLS_PORTS: 'none',
+    SUBMISSION_TLS_CERT_FILE: certificates.first.cert,
+    SUBMISSION_TLS_KEY_FILE: certificates.first.key,
     CARILLON_HOME: home,
     LOG_LEVEL: 'warn',
     EGRESS_ALLOW: '127.0.0.0/8',
@@ -277,13 +284,17 @@ async function build(
   const api = roleOf('api', 'api');
   const worker = roleOf('worker', 'worker');
   const mailRole = mail ? { role: roleOf('mail', 'mail'), port: mailPort } : null;
+  const submissionRole = submission
+    ? { role: roleOf('submission', 'submission'), port: submissionPort }
+    : null;
   const senderOf = (n: number) => roleOf(`sender-${n}`, 'sender');
   const further = Array.from({ length: furtherSenders }, (_, index) => senderOf(index + 3));
   const senders = [senderOf(1), senderOf(2), ...further] as const;
   const ofBefore = (role: RoleName) => roleOf(`${role}-before`, role, { checkout: before, port: portBefore });
   const versionBefore = before === undefined ? null : { apiPort: portBefore, ...rolesOf(ofBefore) };
   const older = versionBefore ? [versionBefore.api, versionBefore.worker, versionBefore.sender] : [];
-  const roles = [api, worker, ...senders, ...(mailRole ? [mailRole.role] : []), ...older];
+  const receivers = [mailRole, submissionRole].flatMap((each) => (each ? [each.role] : []));
+  const roles = [api, worker, ...senders, ...receivers, ...older];
   closing.push(() => Promise.all(roles.map((role) => role.kill())));
   await allOf(roles.map((role) => role.start()));
   const subscribe = (path: string, event = 'email.sent') =>
@@ -302,6 +313,7 @@ async function build(
     api,
     worker,
     mail: mailRole,
+    submission: submissionRole,
     senders,
     before: versionBefore,
     engine: engine.restartable,
