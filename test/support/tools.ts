@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
@@ -10,7 +10,15 @@ import { findTimeSkippingServer } from './time-skipping/server.ts';
 
 /** Tools that a machine may lack. The tests that need a missing one are skipped. */
 export type OptionalTool =
-  'smtp-sink' | 'clamd' | 'chromium' | 'time-skipping server' | 'schemathesis' | 'generators' | 'mcp-clients';
+  | 'smtp-sink'
+  | 'postfix'
+  | 'swaks'
+  | 'clamd'
+  | 'chromium'
+  | 'time-skipping server'
+  | 'schemathesis'
+  | 'generators'
+  | 'mcp-clients';
 
 /** Why each of the missing tools is missing, and what to do. */
 export type MissingTools = Partial<Record<OptionalTool, string>>;
@@ -47,6 +55,16 @@ function findProgram(name: string, ...folders: string[]): string | undefined {
 /** Returns the path of Postfix's `smtp-sink`. */
 export function findSmtpSink(): string | undefined {
   return findProgram('smtp-sink', '/usr/libexec/postfix');
+}
+
+/** Returns why no Postfix can be started as a smarthost, with what it needs to log in. */
+function lackOfPostfix(): string | undefined {
+  const packages = '(Debian: apt-get install postfix libsasl2-modules)';
+  if (!findProgram('postfix')) return `no postfix: install it ${packages}`;
+  const folders = ['/usr/lib64', ...readdirSync('/usr/lib').map((name) => join('/usr/lib', name))];
+  if (!folders.some((folder) => isExecutable(join(folder, 'sasl2'))))
+    return `no SASL modules: install them ${packages}`;
+  return process.getuid?.() === 0 ? undefined : 'only root can start Postfix';
 }
 
 /** Returns the path of ClamAV's `clamd`. */
@@ -93,6 +111,8 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
     failureOf(() => findMcpClients(cache, progress)),
   ]);
   const sink = findSmtpSink() ? undefined : 'no smtp-sink: install Postfix (Debian: apt-get install postfix)';
+  const postfix = lackOfPostfix();
+  const swaks = findProgram('swaks') ? undefined : 'no swaks: install it (Debian: apt-get install swaks)';
   const clamd = findClamd() ? undefined : 'no clamd: install ClamAV (Debian: apt-get install clamav-daemon)';
   const chromium = findChromium() ? undefined : 'no Chromium: install it (Debian: apt-get install chromium)';
   return {
@@ -100,6 +120,8 @@ export async function getTools(): Promise<{ cache: string; missing: MissingTools
     missing: {
       ...(timeSkipping && { 'time-skipping server': timeSkipping }),
       ...(sink && { 'smtp-sink': sink }),
+      ...(postfix && { postfix }),
+      ...(swaks && { swaks }),
       ...(clamd && { clamd }),
       ...(chromium && { chromium }),
       ...(schemathesis && { schemathesis }),
