@@ -199,15 +199,16 @@ async function requireRoom(
   tenant: Tenant,
   wishes: readonly BatchWish[],
 ) {
-  const count = wishes.reduce((sum, { wish }) => sum + (wish.letter?.copies.length ?? 1), 0);
-  if (count === 0) return;
+  const count = { held: 0, scheduled: 0 };
+  for (const { wish } of wishes) count[waitingKindOf(wish.message)] += wish.letter?.copies.length ?? 1;
+  const all = count.held + count.scheduled;
+  if (all === 0) return;
   if (isTestCaller(tenant.actor)) {
-    await requireTestCapacity(pool, tenant.accountId, () => Promise.resolve(false), count);
+    await requireTestCapacity(pool, tenant.accountId, () => Promise.resolve(false), all);
     return;
   }
-  const kinds = Map.groupBy(wishes, ({ wish }) => waitingKindOf(wish.message));
-  for (const [kind, waiting] of kinds) {
-    const refusal = held.refusal(tenant.accountId, kind, waiting.length);
+  for (const kind of ['held', 'scheduled'] as const) {
+    const refusal = count[kind] > 0 ? held.refusal(tenant.accountId, kind, count[kind]) : null;
     if (refusal) throw refusal;
   }
 }
