@@ -54,7 +54,8 @@ declare
   unable json;
   route bigint;
   routes bigint[];
-  outcomes jsonb := '{}';
+  decided bigint[] := '{}';
+  outcomes text[] := '{}';
   written int := 0;
 begin
   if letters is not null then
@@ -121,12 +122,14 @@ begin
       given, ids, accounts, channels, segments, numbers, brands, endpoints, keys, fingerprints, scheduled, domains,
       statuses, tests, ended, reserving, false, false, limited, settings, links, routes, aliases)
   loop
-    outcomes := outcomes || jsonb_build_object(id, outcome);
+    decided := decided || id;
+    outcomes := outcomes || outcome;
     if outcome = 'written' or outcome = 'charged' then written := written + 1; end if;
     return next;
   end loop;
   if atomic and written < cardinality(ids) then
-    raise exception 'not all messages of the set can be written' using errcode = 'CL021', detail = outcomes;
+    raise exception 'not all messages of the set can be written' using errcode = 'CL021', detail = (
+      select coalesce(json_object_agg(o.id, o.outcome), '{}') from unnest(decided, outcomes) as o (id, outcome));
   end if;
   if letters is null then return; end if;
   insert into letters (id, account_id, brand_id, message_ids, html, text, headers, reply_to, wire_bytes, opaque, places)
