@@ -27,6 +27,7 @@ import { oauthUpkeep } from './oauth/upkeep.ts';
 import { previewsUpkeep } from './previews/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
 import { statsUpkeep } from './stats/upkeep.ts';
+import { submissionUpkeep } from './submission/upkeep.ts';
 import { suppressionsUpkeep } from './suppressions/upkeep.ts';
 import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
@@ -57,6 +58,7 @@ export const upkeep = gatherUpkeep([
   trackingUpkeep,
   uploadsUpkeep,
   attachmentsUpkeep,
+  submissionUpkeep,
   exportsUpkeep,
   importsUpkeep,
   bulkActionsUpkeep,

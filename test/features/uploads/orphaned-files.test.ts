@@ -67,9 +67,9 @@ const kept = () => filesIn('blobs');
 const setAside = () => filesIn('blobs/orphaned');
 const names = (...keys: string[]) => keys.map((key) => basename(key)).toSorted();
 
-function run(): Promise<number> {
+function run(taskName = 'orphaned_files'): Promise<number> {
   const config = loadConfig({ CARILLON_HOME: home });
-  const task = upkeep.tasks.find(({ name }) => name === 'orphaned_files');
+  const task = upkeep.tasks.find(({ name }) => name === taskName);
   if (!task) throw new Error('no such task');
   return task.run(
     { config, database: db.database, log: pino({ level: 'silent' }), ...upkeep },
@@ -139,6 +139,22 @@ describe('housekeeping of uploaded files', () => {
     const cleared = await Promise.all([run(), run(), run(), run()]);
     expect(cleared.reduce((sum, each) => sum + each)).toBe(50);
     expect(await setAside()).toEqual(names(...orphans));
+  });
+
+  it('sets aside submitted mails that were being read when their process died', async () => {
+    const keys = [newBlobKey('submissions', accountId), newBlobKey('submissions', accountId)];
+    for (const [n, key] of keys.entries()) {
+      await store.put(key, Buffer.from('x'));
+      const writtenAt = n === 0 ? old : young;
+      await utimes(join(home, 'blobs', key), writtenAt, writtenAt);
+    }
+    await claimFolder(db.database.pool, store, () => Promise.resolve(true));
+    const upload = await putFile(old);
+    expect(await run('orphaned_submissions')).toBe(1);
+    expect(await store.open(keys[0] ?? '')).toBeNull();
+    expect((await stat(asidePath(keys[0] ?? ''))).size).toBe(1);
+    expect((await stat(join(home, 'blobs', keys[1] ?? ''))).size).toBe(1);
+    expect(await kept()).toEqual(names(upload));
   });
 
   it('removes half-written files after a day', async () => {
