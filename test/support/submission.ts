@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import pino from 'pino';
 import {
   startSubmissionListener,
@@ -14,9 +13,7 @@ import { createFindKey, type FindKey } from '../../src/platform/auth/find-key.ts
 import { createKeyLookup } from '../../src/platform/auth/key-lookup.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 import { createHomeStore } from '../../src/platform/storage/local-disk.ts';
-import { createTestTenant, type TestTenant } from './api.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
-import { type SmtpDialogue, startTlsDialogue } from './smtp-dialogue.ts';
+import type { SmtpDialogue } from './smtp-dialogue.ts';
 
 const tlsFile = (name: string) => new URL(`./smtp/tls/${name}`, import.meta.url);
 const read = (name: string) => readFileSync(tlsFile(name), 'utf8');
@@ -134,62 +131,4 @@ export async function mailOver(
   for (const address of to) await client.say(`RCPT TO:<${address}>`);
   const begun = await client.say('DATA');
   return begun.startsWith('354') ? client.say(`${data}.`) : begun;
-}
-
-/** What the tests of a file share; see {@link useSubmission}. */
-export interface SubmissionStage {
-  readonly test: TestDatabase;
-  readonly tenant: TestTenant;
-  /** Has accepted nothing when a test begins. */
-  readonly submission: TestSubmission;
-  /** Starts another listener, which ends with the test. */
-  start(options: Partial<SubmissionListenerOptions>): Promise<TestSubmission>;
-  /** A client that has logged in over TLS. @throws Error if its login is refused */
-  loggedIn(at?: TestSubmission, key?: string): Promise<SmtpDialogue>;
-}
-
-/** Gives the tests of a file a database with a tenant, and a listener. */
-export function useSubmission(): SubmissionStage {
-  let test: TestDatabase;
-  let tenant: TestTenant;
-  let submission: TestSubmission;
-  let opened: TestSubmission[] = [];
-  beforeAll(async () => {
-    test = await createTestDatabase({ poolMax: 4 });
-    tenant = await createTestTenant(test.database, 'Acme');
-    submission = await startTestSubmission(test.database.pool);
-  });
-  beforeEach(() => {
-    submission.taken.length = 0;
-  });
-  afterEach(async () => {
-    for (const one of opened) await one.stop();
-    opened = [];
-  });
-  afterAll(async () => {
-    await submission.stop();
-    await test.drop();
-  });
-  return {
-    get test() {
-      return test;
-    },
-    get tenant() {
-      return tenant;
-    },
-    get submission() {
-      return submission;
-    },
-    async start(options) {
-      const started = await startTestSubmission(test.database.pool, options);
-      opened.push(started);
-      return started;
-    },
-    async loggedIn(at = submission, key = tenant.apiKey) {
-      const client = await startTlsDialogue(at.tlsPort);
-      const reply = await logIn(client, key);
-      if (!reply.startsWith('235 ')) throw new Error(`the login is refused: ${reply}`);
-      return client;
-    },
-  };
 }

@@ -20,8 +20,8 @@ import {
   mailOver,
   plainLogin,
   startTestSubmission,
-  useSubmission,
 } from '../../../support/submission.ts';
+import { useSubmission } from '../../../support/use-submission.ts';
 
 const stage = useSubmission();
 const { start, loggedIn } = stage;

@@ -10,8 +10,8 @@ import {
   SHORT_MAIL,
   startTestSubmission,
   type TestSubmission,
-  useSubmission,
 } from '../../../support/submission.ts';
+import { useSubmission } from '../../../support/use-submission.ts';
 
 const stage = useSubmission();
 const { start, loggedIn } = stage;
