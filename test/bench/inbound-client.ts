@@ -1,6 +1,6 @@
 /** Mail servers that deliver mail to the mail role, from many addresses of the loopback network. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
 /** A mail with its envelope. */
@@ -17,10 +17,23 @@ const MAILS_PER_CONNECTION = 10;
 const SERVERS = 200;
 
 /** Sends commands at once, as servers do (RFC 2920). @throws Error unless the replies have the expected codes */
-type Ask = (commands: string | Buffer, ...codes: string[]) => Promise<void>;
+export type Ask = (commands: string | Buffer, ...codes: string[]) => Promise<void>;
 
-async function openConnection(port: number, server: number): Promise<{ ask: Ask; end: () => void }> {
+export interface MailConnection {
+  ask: Ask;
+  end: () => void;
+}
+
+function openConnection(port: number, server: number): Promise<MailConnection> {
   const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.1.${1 + (server % SERVERS)}` });
+  return speakOver(socket, 'connect');
+}
+
+/** @param connected the event after which the server greets */
+export async function speakOver(
+  socket: Socket,
+  connected: 'connect' | 'secureConnect',
+): Promise<MailConnection> {
   socket.setNoDelay(true);
   const lines = createInterface({ input: socket, crlfDelay: Infinity })[Symbol.asyncIterator]();
   const expectReply = async (code: string) => {
@@ -32,7 +45,7 @@ async function openConnection(port: number, server: number): Promise<{ ask: Ask;
       if (line[3] !== '-') return;
     }
   };
-  await once(socket, 'connect');
+  await once(socket, connected);
   await expectReply('220');
   return {
     async ask(commands, ...codes) {
@@ -43,7 +56,7 @@ async function openConnection(port: number, server: number): Promise<{ ask: Ask;
   };
 }
 
-async function deliver({ from, to, data }: DeliveredMail, ask: Ask): Promise<void> {
+export async function deliver({ from, to, data }: DeliveredMail, ask: Ask): Promise<void> {
   const commands = [`MAIL FROM:<${from}> SIZE=${data.length}`, `RCPT TO:<${to}>`, 'DATA', ''];
   await ask(commands.join('\r\n'), '250', '250', '354');
   await ask(Buffer.concat([data, Buffer.from('.\r\n')]), '250');

@@ -23,6 +23,7 @@ import { benchNeighbour } from './neighbour.ts';
 import { benchPause } from './pause.ts';
 import { benchSegments } from './segments.ts';
 import { benchSize } from './size.ts';
+import { benchSubmission } from './submission.ts';
 import { benchTracking } from './tracking.ts';
 import { benchValidation } from './validation.ts';
 import { benchWebhooks } from './webhooks.ts';
@@ -200,6 +201,17 @@ program
   .option('--mails <n>', 'mails in each run, of 5 KB each', Number, 5_000)
   .option('--connections <n>', 'connections of the sending servers', Number, 32)
   .action(printing('inbound', benchInbound));
+
+program
+  .command('submission')
+  .description(
+    'mails/s that programs submit over TLS, with a text and an HTML of 2 KB, and with a PDF, each committed',
+  )
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--seconds <n>', 'seconds of load with each kind of mail', Number, 10)
+  .option('--connections <n>', 'connections of the programs', Number, 32)
+  .option('--pdf-kb <n>', 'size of the PDF in KB', Number, 100)
+  .action(printing('submission', benchSubmission));
 
 program
   .command('providers')
