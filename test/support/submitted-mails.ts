@@ -99,7 +99,7 @@ export async function startTestSubmission(log: Logger = pino({ level: 'silent' }
       return parsed;
     });
     const { reply } = await submission.submit({
-      tenant: { accountId, brandId, role: 'admin', actor } as Tenant,
+      tenant: { accountId, brandId, role: 'admin', actor },
       from: 'bounces@own.test',
       recipients: addresses,
       smtpUtf8: false,

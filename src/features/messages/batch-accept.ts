@@ -7,14 +7,8 @@ import { mapSeveral } from '../../platform/processes/map-in-turns.ts';
 import { bytesOf } from './accept.ts';
 import type { SetOutcome, SetRow } from './accept-set.ts';
 import type { JustAccepted } from './accepted.ts';
-import {
-  acceptedLetter,
-  type AcceptedWish,
-  rowsOf,
-  type SendDeps,
-  type SendParts,
-  type Wish,
-} from './send.ts';
+import { acceptedLetter, type AcceptedWish, rowsOf, type Wish } from './accept-letter.ts';
+import type { SendDeps, SendParts } from './send.ts';
 
 /** A transaction takes as many messages without files, with as many bytes, so that none holds its locks for long. */
 const MAX_ROWS = 500;

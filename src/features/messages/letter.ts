@@ -69,27 +69,37 @@ export interface EmailParts {
 const isMore = ({ addresses, opaque }: MailParts, recipients: readonly LetterRecipient[]): boolean =>
   opaque !== null || addresses.length > 0 || recipients[0]?.kind !== 'to';
 
+/** What the copies of a letter share. */
+function sharedPart(
+  { shared, recipients, replyTo }: EmailParts,
+  files: readonly { size: number }[],
+  { addresses, places, opaque }: Partial<MailParts>,
+): LetterDraft['letter'] {
+  const { html = null, text = null, headers = null } = shared;
+  const named = [...recipients, ...(addresses ?? [])].map(({ address }) => address);
+  const fields = [shared.subject, ...named, ...(replyTo ?? []), ...(opaque?.fields.flat() ?? [])];
+  const content = opaque ? { html: null, text: null } : { html, text };
+  const wireBytes = wireBytesOf({ ...content, headers, fields, files }) + (opaque?.body.size ?? 0);
+  return { ...content, headers, replyTo, wireBytes, addresses: addresses ?? [], ...(places && { places }) };
+}
+
 /**
  * @param mail of an email that was submitted as a mail
  * @returns null if an email is an ordinary message, which needs no letter
  */
 export function letterOf(
-  { shared, recipients, replyTo }: EmailParts,
+  parts: EmailParts,
   files: readonly { size: number }[],
   mail: MailParts | null = null,
 ): LetterDraft | null {
+  const { shared, recipients, replyTo } = parts;
   const isLetter = recipients.length > 1 || files.length > 0 || replyTo !== null;
   if (!isLetter && !(mail && isMore(mail, recipients))) return null;
-  const { html = null, text = null, headers = null, ...others } = shared;
-  const { addresses = [], places, opaque = null } = mail ?? {};
-  const named = [...recipients, ...addresses].map(({ address }) => address);
-  const fields = [others.subject, ...named, ...(replyTo ?? []), ...(opaque?.fields.flat() ?? [])];
-  const content = opaque ? { html: null, text: null } : { html, text };
-  const wireBytes = wireBytesOf({ ...content, headers, fields, files }) + (opaque?.body.size ?? 0);
+  const { html: _html, text: _text, headers: _headers, ...others } = shared;
   const copies = recipients.map(({ kind, address, key }) => ({
     kind,
     draft: { ...others, to_address: address, to_key: key },
   }));
-  const letter = { ...content, headers, replyTo, wireBytes, addresses, ...(places && { places }) };
-  return { letter, copies, ...(opaque && { opaque }) };
+  const opaque = mail?.opaque ?? null;
+  return { letter: sharedPart(parts, files, mail ?? {}), copies, ...(opaque && { opaque }) };
 }

@@ -1,10 +1,8 @@
 /** Sends messages and letters: checks a request, and accepts what it asks for. */
 import type pg from 'pg';
 import type { MessageKey } from '../../delivery/ledger/accept/kept-keys.ts';
-import type { NewAttachment, OpaqueBody } from '../../delivery/ledger/accept/new-letter.ts';
 import type { TrackingDefaults } from '../../delivery/ledger/accept/route.ts';
 import { requireTestCapacity } from '../../delivery/ledger/accept/test-messages.ts';
-import { FileGoneError } from '../../delivery/ledger/accept/write-set.ts';
 import { FUNDS_CHANNEL } from '../../delivery/ledger/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/ledger/limits/authority.ts';
 import { backlogName } from '../../delivery/terms/backlog.ts';
@@ -22,12 +20,13 @@ import type { Attachments, ReadAttachments, ReadFile } from '../attachments/serv
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
 import type { JustAccepted, PresentAccepted } from './accepted.ts';
 import { createAcceptMemory, createAcceptor, type QueuedMessage } from './accept.ts';
-import { createSetAcceptor, type SetOutcome, type SetRow } from './accept-set.ts';
+import { type AcceptedWish, createLetterAcceptor, type Keyed, type Wish } from './accept-letter.ts';
+import { createSetAcceptor } from './accept-set.ts';
 import { type Drafted, draftMessage } from './draft.ts';
 import { createHeldMessages, type HeldBound, type HeldMessages, waitingKindOf } from './held-bound.ts';
 import { findFilesOfMessage } from './letter-model.ts';
 import { type LetterReader, type Reader, withoutHiddenLetter } from './letter-presenter.ts';
-import type { LetterDraft, MailParts, OpaqueDraft } from './letter.ts';
+import type { MailParts } from './letter.ts';
 import { type HiddenKey, MESSAGES_ENDPOINT, messageKeyOf } from './message-key.ts';
 import { findMessage, isOfTestKey } from './model.ts';
 import { type AcceptedMessage, presentMessage } from './presenter.ts';
@@ -142,13 +141,6 @@ function createDrafts(
   };
 }
 
-/** What a client wants to have sent, and the files that are stored once it may be sent. */
-export interface Wish extends Drafted {
-  files: readonly ReadFile[];
-}
-
-export type LetterWish = Wish & { letter: LetterDraft };
-
 /** A message that a client wants to have sent. */
 interface Wanted {
   tenant: Tenant;
@@ -210,91 +202,6 @@ async function answerOf(
   return { status: 201, message: message as AcceptedMessage, replayed: false };
 }
 
-type KeptOutcome = Exclude<SetOutcome, { kind: 'refused' }>;
-
-/** What the copies of a letter became. @throws AppError the reason of the copy that is refused */
-function acceptedOf(outcomes: readonly SetOutcome[]): KeptOutcome[] {
-  return outcomes.map((outcome) => {
-    if (outcome.kind !== 'refused') return outcome;
-    // A copy that is refused because of another one names that error as its cause.
-    throw outcome.error.cause instanceof AppError ? outcome.error.cause : outcome.error;
-  });
-}
-
-/** How often the files of a letter are stored again, if they are removed before the letter names them. */
-const MAX_LOST_FILES = 2;
-
-type AcceptSet = ReturnType<typeof createSetAcceptor>;
-
-/** How a message can be found again. */
-type Keyed = Pick<SetRow, 'idempotencyKey' | 'fingerprint' | 'hiddenKey' | 'alias'>;
-
-/** A message or letter that is there. */
-export type AcceptedWish =
-  | { kind: 'written'; accepted: Omit<JustAccepted, 'idempotencyKey'> }
-  /** By an earlier request with its key. */
-  | { kind: 'replayed'; id: number; status: number };
-
-type AcceptLetter = (tenant: Tenant, keyed: Keyed, wish: LetterWish) => Promise<AcceptedWish>;
-
-/** The copies of a letter, of which the first one has its key. */
-export const rowsOf = ({ copies }: LetterDraft, keyed: Keyed): SetRow[] =>
-  copies.map((copy, n) => ({ ...copy, ...(n === 0 ? keyed : { idempotencyKey: null, fingerprint: null }) }));
-
-/** What became of the copies of a letter that are all there. */
-export function acceptedLetter(
-  { message, letter }: LetterWish,
-  stored: readonly NewAttachment[],
-  outcomes: readonly KeptOutcome[],
-): AcceptedWish {
-  const lead = outcomes[0] as KeptOutcome;
-  if (lead.kind === 'replayed') return lead;
-  const ids = outcomes.map((each) => (each.kind === 'kept' ? each.message.id : each.id));
-  const files = letter.opaque ? [] : stored;
-  const accepted = { draft: message, written: lead.message, letter: { draft: letter, files, ids } };
-  return { kind: 'written', accepted };
-}
-
-/** @param stored the only file of the letter */
-function opaqueBody({ fields }: OpaqueDraft, [body]: readonly NewAttachment[]): OpaqueBody {
-  const { size, sha256, stored } = body as NewAttachment;
-  return { fields, size, sha256, stored };
-}
-
-const contentOfLetter = ({ opaque }: LetterDraft, stored: NewAttachment[]) =>
-  opaque ? { files: [], opaque: opaqueBody(opaque, stored) } : { files: stored };
-
-/** Creates the function that stores the files of a letter and accepts its copies, all or none. */
-function createLetterAcceptor({ attachments }: SendDeps, acceptSet: AcceptSet): AcceptLetter {
-  return async (tenant, keyed, wish) => {
-    const { letter } = wish;
-    const files = letter.opaque ? [letter.opaque.body] : wish.files;
-    // A blob that was stored before is there once.
-    const mayStoreAgain = files.every(({ blobKey = null }) => blobKey === null);
-    const until = wish.message.scheduled_at;
-    for (let left = MAX_LOST_FILES; ; left -= 1) {
-      const stored = await attachments.storeFiles(tenant, files, { until });
-      try {
-        const rows = rowsOf(letter, keyed);
-        const content = contentOfLetter(letter, stored);
-        const letters = [{ first: 0, count: rows.length, letter: { ...letter.letter, ...content } }];
-        const { outcomes } = await acceptSet(rows, { atomic: true, letters });
-        return acceptedLetter(wish, stored, acceptedOf(outcomes));
-      } catch (error) {
-        if (error instanceof FileGoneError) {
-          if (left > 0 && mayStoreAgain) continue;
-          throw new AppError('unavailable', 'a file of the message was removed meanwhile; try again');
-        }
-        // If it is unknown whether the letter is there, its files must stay until they are looked at.
-        if (error instanceof AppError && error.code !== 'unavailable') {
-          await attachments.releaseFiles(tenant, files);
-        }
-        throw error;
-      }
-    }
-  };
-}
-
 function createAcceptors(deps: SendDeps) {
   const acceptDeps = {
     ...deps,
@@ -307,7 +214,7 @@ function createAcceptors(deps: SendDeps) {
   return {
     accept: createAcceptor(acceptDeps, memory),
     acceptSet,
-    acceptLetter: createLetterAcceptor(deps, acceptSet),
+    acceptLetter: createLetterAcceptor(deps.attachments, acceptSet),
   };
 }
 

@@ -1,6 +1,5 @@
 /** Accepts mail that programs submit by SMTP. */
 import type { Logger } from 'pino';
-import type { EmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { type Submit, SubmissionRefusal, type SubmittedMail } from '../../delivery/wire/submission/port.ts';
 import { invalid } from '../../errors.ts';
 import { parseWith } from '../../platform/input/validation.ts';
@@ -97,49 +96,57 @@ function checkedFields(wish: ReturnType<typeof wishOf>): MailFields {
   return parsed.value as MailFields;
 }
 
+/** What a mail asks for, as a request would. @throws AppError, SubmissionRefusal */
+async function mailToSend(
+  deps: SubmissionDeps,
+  submitted: SubmittedMail,
+  parts: SubmittedParts,
+  files: ReadFile[],
+): Promise<MailToSend> {
+  const { tenant, recipients } = submitted;
+  const { fields, content } = parts;
+  const own = readOwnFields(fields.own);
+  const sorted = sortRecipients(fields, recipients);
+  const { inReplyTo, references } = await withSentIds(deps, tenant, fields);
+  const headers = {
+    ...fields.headers,
+    ...(inReplyTo === null ? {} : { 'In-Reply-To': inReplyTo }),
+    ...(references === null ? {} : { References: references }),
+  };
+  const [body] = files;
+  return {
+    ...sorted,
+    ...keysOf(submitted, fields.messageId, own.idempotencyKey),
+    alias: fields.messageId === null ? undefined : aliasOf(fields.messageId),
+    fields: checkedFields(wishOf(parts, own, headers)),
+    files: content.kind === 'opaque' ? [] : files,
+    opaque: content.kind === 'opaque' && body ? { fields: content.fields, body } : null,
+  };
+}
+
+/** Logs what the accepted mail has lost. */
+function note(
+  { log }: SubmissionDeps,
+  { tenant }: SubmittedMail,
+  { fields, content }: SubmittedParts,
+  id: number,
+): void {
+  const leftOut = fields.leftOut.filter((name) => !TRACE.has(name));
+  if (leftOut.length === 0 && content.kind === 'rebuilt') return;
+  log.info(
+    {
+      account_id: tenant.accountId,
+      message_id: id,
+      left_out: leftOut,
+      passed_because_of: content.kind === 'opaque' ? content.reason : undefined,
+    },
+    'submitted mail accepted without some of its header, or as it was written',
+  );
+}
+
 export function createSubmission(deps: SubmissionDeps): Submission {
   const { messages, attachments, log } = deps;
   const reader = createSubmissionReader(deps);
-
-  async function mailToSend(
-    submitted: SubmittedMail,
-    parts: SubmittedParts,
-    files: ReadFile[],
-  ): Promise<MailToSend> {
-    const { tenant, recipients } = submitted;
-    const { fields, content } = parts;
-    const own = readOwnFields(fields.own);
-    const sorted = sortRecipients(fields, recipients as EmailAddress[]);
-    const { inReplyTo, references } = await withSentIds(deps, tenant, fields);
-    const headers = {
-      ...fields.headers,
-      ...(inReplyTo === null ? {} : { 'In-Reply-To': inReplyTo }),
-      ...(references === null ? {} : { References: references }),
-    };
-    const [body] = files;
-    return {
-      ...sorted,
-      ...keysOf(submitted, fields.messageId, own.idempotencyKey),
-      alias: fields.messageId === null ? undefined : aliasOf(fields.messageId),
-      fields: checkedFields(wishOf(parts, own, headers)),
-      files: content.kind === 'opaque' ? [] : files,
-      opaque: content.kind === 'opaque' && body ? { fields: content.fields, body } : null,
-    };
-  }
-
-  function note({ tenant }: SubmittedMail, { fields, content }: SubmittedParts, id: number): void {
-    const leftOut = fields.leftOut.filter((name) => !TRACE.has(name));
-    if (leftOut.length === 0 && content.kind === 'rebuilt') return;
-    log.info(
-      {
-        account_id: tenant.accountId,
-        message_id: id,
-        left_out: leftOut,
-        passed_because_of: content.kind === 'opaque' ? content.reason : undefined,
-      },
-      'submitted mail accepted without some of its header, or as it was written',
-    );
-  }
 
   return {
     async submit(submitted) {
@@ -150,10 +157,10 @@ export function createSubmission(deps: SubmissionDeps): Submission {
       try {
         const { message, replayed } = await messages.sendMail(
           tenant,
-          await mailToSend(submitted, parts, files),
+          await mailToSend(deps, submitted, parts, files),
         );
         if (replayed) await drop();
-        else note(submitted, parts, message.id);
+        else note(deps, submitted, parts, message.id);
         return { reply: `2.0.0 queued as ${message.id}${replayed ? ' (again)' : ''}` };
       } catch (error) {
         await drop().catch((err: unknown) => log.warn({ err }, 'files of a refused mail not removed'));

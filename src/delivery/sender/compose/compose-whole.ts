@@ -13,7 +13,14 @@ import { prepareOpaque, scanBody } from '../../content/mime/opaque.ts';
 import { buildWholeHead, hashWhole, type ReadFile, wholePieces } from '../../content/mime/whole-body.ts';
 import type { LetterFields, OutgoingLetter, StreamedMessage } from '../../wire/adapters/port.ts';
 import type { BatchMessage } from '../../ledger/intend/batch.ts';
-import { type ComposeDeps, dateOf, outgoingEmail, sendingDomainOf, TrackedContent, valid } from './compose-email.ts';
+import {
+  type ComposeDeps,
+  dateOf,
+  outgoingEmail,
+  sendingDomainOf,
+  TrackedContent,
+  valid,
+} from './compose-email.ts';
 import { createLetterFiles, type LetterFiles, type LetterFileStore } from './letter-files.ts';
 
 export interface WholeComposeDeps extends Omit<ComposeDeps, 'prepare'> {
