@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type pg from 'pg';
 import { createAccount } from '../../../src/features/accounts/service.ts';
 import { createApiKey } from '../../../src/features/api-keys/service.ts';
@@ -201,6 +203,12 @@ async function allOf<T extends Promise<unknown>[]>(
   return Promise.all(parts);
 }
 
+async function installFunctionsOf(checkout: string, settings: Record<string, string>): Promise<void> {
+  const { PATH, HOME } = process.env;
+  const program = ['--no-warnings', join(checkout, 'src/main.ts'), 'migrate'];
+  await promisify(execFile)(process.execPath, program, { env: { PATH, HOME, ...settings } });
+}
+
 const rolesOf = (roleOf: (role: RoleName) => Role) => ({
   api: roleOf('api'),
   worker: roleOf('worker'),
@@ -265,6 +273,8 @@ async function build(
     SENDER_CONNECTIONS: String(CONNECTIONS_PER_SENDER),
     ...settings,
   };
+  // As an upgrade leaves it: with the functions of both versions.
+  if (before !== undefined) await installFunctionsOf(before, shared);
   const roleOf = (
     name: string,
     role: RoleName,
