@@ -19,6 +19,7 @@ import { benchReports } from './reports.ts';
 import { benchMcp } from './mcp.ts';
 import { benchMessageFiles, bytesOf, type MessageFilesOptions } from './message-files.ts';
 import { benchMessages, type MessagesBenchOptions } from './messages.ts';
+import { benchScheduled, type ScheduledBenchOptions } from './messages-scheduled.ts';
 import { benchNeighbour } from './neighbour.ts';
 import { benchPause } from './pause.ts';
 import { benchSegments } from './segments.ts';
@@ -52,10 +53,12 @@ program
   .option('--links <n>', 'tracked links in each drained message', Number, 0)
   .option('--file <size>', 'measure messages with a file of this size instead, such as 100k', bytesOf)
   .option('--rate <n>', 'messages with a file per second of the steady load', Number, 50)
+  .option('--scheduled <n>', 'drain instead beside so many scheduled messages, and without them', Number)
   .action(
-    printing<MessagesBenchOptions | MessageFilesOptions>('messages', (options) =>
-      'file' in options ? benchMessageFiles(options) : benchMessages(options),
-    ),
+    printing<MessagesBenchOptions | MessageFilesOptions | ScheduledBenchOptions>('messages', (options) => {
+      if ('file' in options) return benchMessageFiles(options);
+      return 'scheduled' in options ? benchScheduled(options) : benchMessages(options);
+    }),
   );
 
 program

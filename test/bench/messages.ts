@@ -121,9 +121,17 @@ async function addLinks(
   await pool.query('update messages set tracking = $2 where id = any($1)', [ids, JSON.stringify(tracking)]);
 }
 
-/** Measures from the first message that arrives to the last, so that the sender's start does not count. */
-async function drained(stage: Stage, { backlog, links }: MessagesBenchOptions) {
+/**
+ * Measures from the first message that arrives to the last, so that the sender's start does not count.
+ * @param prepare writes what waits beside the backlog
+ */
+export async function drained(
+  stage: Stage,
+  { backlog, links }: Pick<MessagesBenchOptions, 'backlog' | 'links'>,
+  prepare: () => Promise<void> = () => Promise.resolve(),
+) {
   await empty(stage);
+  await prepare();
   const ids = await queueEmails(stage.database, stage, backlog);
   if (links > 0) await addLinks(stage, ids, links);
   await stage.database.pool.query('vacuum analyze messages, message_contents, send_queue');
