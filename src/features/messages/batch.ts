@@ -77,6 +77,8 @@ interface Batch {
   /** Null: without a key. */
   request: IdempotentRequest | null;
   fates: Map<number, Fate>;
+  /** Whether one of its messages was rendered, and perhaps written. */
+  begun: boolean;
 }
 
 const costOf = ({ messages }: SendBatchBody) => Math.ceil(messages.length / MESSAGES_PER_REQUEST);
@@ -242,25 +244,32 @@ function requireAll({ atomic, fates }: Batch): void {
   throw invalid(Object.fromEntries(all.slice(0, MAX_REPORTED)), code);
 }
 
+/** @throws AppError validation_error if contents of so many bytes are too large together */
+function requireFit({ atomic }: Batch, bytes: number): void {
+  const most = atomic ? MAX_MEGABYTES.atomic : MAX_MEGABYTES.other;
+  if (bytes <= most * MEGABYTE) return;
+  throw invalid({ messages: [`have more than ${most} MB together; send fewer at once`] });
+}
+
+/** The bytes of the contents that the request gives, roughly: those that are too many need not be hashed. */
+const givenBytes = (items: readonly BatchItem[]) =>
+  items.reduce((sum, { body: { html = '', body = '' } }) => sum + html.length + body.length, 0);
+
 /** @throws AppError validation_error if the contents of the messages are too large together */
 async function draftEach(
   { draftOf }: SendParts,
   batch: Batch,
   items: readonly ReadItem[],
 ): Promise<BatchWish[]> {
-  const most = batch.atomic ? MAX_MEGABYTES.atomic : MAX_MEGABYTES.other;
   let bytes = 0;
-  const requireFit = () => {
-    if (bytes <= most * MEGABYTE) return;
-    throw invalid({ messages: [`have more than ${most} MB together; send fewer at once`] });
-  };
   const wishes = await stepForEach(batch, items, async ({ place, body, read, keyed }) => {
-    requireFit();
+    requireFit(batch, bytes);
+    batch.begun = true;
     const drafted = await draftOf(batch.tenant, body, read);
     bytes += bytesOf(drafted.message);
     return { place, keyed, wish: { ...drafted, files: read.files } };
   });
-  requireFit();
+  requireFit(batch, bytes);
   return wishes;
 }
 
@@ -269,6 +278,7 @@ async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<B
   const { tenant, reader, body, request } = batch;
   checkBatch(body, reader.isAssistant);
   const items = await readItems(batch);
+  requireFit(batch, givenBytes(items));
   const readFiles = createReadFiles(deps, tenant);
   const read = await stepForEach(batch, items, async (item) => {
     const files = await readFiles(item);
@@ -321,13 +331,14 @@ export function createBatch(deps: SendDeps, parts: SendParts): SendBatch {
     const cost = costOf(body);
     requireAffordable(cost, requests?.most ?? null);
     await requests?.countAs(cost);
-    const batch: Batch = { tenant, reader, body, atomic, request, fates: new Map() };
+    const batch: Batch = { tenant, reader, body, atomic, request, fates: new Map(), begun: false };
     try {
       const items = await decide(deps, parts, batch);
       const kept = await keep(deps, batch, items);
       return { answer: await present(tenant, reader, kept, batch.fates), replayed: false };
     } catch (error) {
-      await requests?.giveBack();
+      // What is refused later has cost as much as what is accepted.
+      if (!batch.begun) await requests?.giveBack();
       throw error;
     }
   };

@@ -68,11 +68,16 @@ describe('the cost', () => {
     expect((await post(wrong(390), { token })).status).toBe(200);
   });
 
-  it('is given back for a batch that is refused as a whole, and not asked of a replay', async () => {
+  it('is given back for a batch whose fields are wrong, and not asked of a replay', async () => {
     const token = await newKey(20);
     for (let n = 0; n < 4; n += 1) {
       expect((await post(wrong(300), { token, atomic: true })).status).toBe(422);
     }
+    // To render messages, and to find that not all can be written, is the work that it pays for.
+    const costly = [...wrong(299), { ...email, from: 'ada@strange.example' }];
+    const other = await newKey(20);
+    const refused = () => post(costly, { token: other, atomic: true });
+    expect([(await refused()).status, (await refused()).status]).toEqual([422, 429]);
     expect((await post(wrong(300), { token, key: 'cost' })).status).toBe(200);
     const again = await post(wrong(300), { token, key: 'cost' });
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
