@@ -1,5 +1,6 @@
 /** Reads submitted mail in threads, so that a mail can exhaust neither the process's time nor its memory. */
 import { SubmissionRefusal, type SpooledMail } from '../../delivery/wire/submission/port.ts';
+import { AppError } from '../../errors.ts';
 import { FairGate } from '../../platform/processes/fair-gate.ts';
 import {
   createThreadPool,
@@ -15,12 +16,16 @@ export interface MailReaderOptions {
   blocked: ReadonlySet<string>;
   /** Maximum size of the files of a mail that is rebuilt, together. */
   maxFileBytes: number;
+  /** The module that the threads run. */
+  entry?: URL;
+  /** For a small mail, in ms. */
+  limitMs?: number;
 }
 
 export interface SubmissionReader {
   /**
    * @throws SubmissionRefusal if the mail cannot be sent
-   * @throws the error of the storage, or ThreadUnavailableError: try again later
+   * @throws the error of the storage, ThreadUnavailableError, or AppError `unavailable`: try again later
    */
   read(accountId: number, mail: SpooledMail): Promise<SubmittedParts>;
   close(): Promise<void>;
@@ -39,20 +44,23 @@ const BIG_MAIL_BYTES = 4 * MEGABYTE;
 
 const refused = (reason: string, cause?: unknown) => new SubmissionRefusal(554, '5.6.0', reason, { cause });
 
-/** Says whether the mail is to blame for an error of the pool. */
+/** Says whether the mail is to blame for an error of the pool. A storage that takes long is not the mail's fault. */
 function blamed(error: unknown): unknown {
   if (error instanceof ThreadLostError) return refused('reading the mail takes too much memory', error);
-  if (error instanceof ThreadTimeoutError) return refused('reading the mail takes too long', error);
+  if (error instanceof ThreadTimeoutError) {
+    return new AppError('unavailable', 'reading the mail took too long; try again', { cause: error });
+  }
   return error;
 }
 
-export function createSubmissionReader({ home, blocked, maxFileBytes }: MailReaderOptions): SubmissionReader {
+export function createSubmissionReader(options: MailReaderOptions): SubmissionReader {
+  const { home, blocked, maxFileBytes, limitMs = LIMIT_MS } = options;
   const pool = createThreadPool<ReadJob, ReadReply>({
-    entry: new URL('./read-thread.ts', import.meta.url),
+    entry: options.entry ?? new URL('./read-thread.ts', import.meta.url),
     threads: THREADS,
     maxHeapMb: MAX_HEAP_MB,
     maxYoungHeapMb: MAX_YOUNG_HEAP_MB,
-    limitMs: ({ size }) => LIMIT_MS + Math.ceil(size / MEGABYTE) * STORAGE_MS_PER_MB,
+    limitMs: ({ size }) => limitMs + Math.ceil(size / MEGABYTE) * STORAGE_MS_PER_MB,
   });
   // The threads go to the accounts in turn, however long the mails of one take.
   const turns = new FairGate({ slots: THREADS, perKey: THREADS });
