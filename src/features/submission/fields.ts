@@ -37,6 +37,10 @@ const oneLine = (value: string) => value.replace(/[\t\r\n]+/g, ' ').trim();
 
 const textOf = (value: string) => oneLine(value.includes('=?') ? decodeWords(value) : value);
 
+/** The mailboxes in the fields of a name. A name may be folded, too, between its words or inside of an encoded one. */
+const addressesIn = (fields: readonly Header[], name: string): Mailbox[] =>
+  mailboxesIn(fields, name).map((mailbox) => ({ ...mailbox, name: oneLine(mailbox.name) }));
+
 function firstOf(fields: readonly Header[], name: string): string | null {
   const value = oneLine(valuesOf(fields, name)[0] ?? '');
   return value === '' ? null : value;
@@ -57,10 +61,10 @@ export function readFields(fields: readonly Header[]): SubmittedFields {
     seen.add(name);
   }
   return {
-    from: mailboxesIn(fields, 'from'),
-    to: mailboxesIn(fields, 'to'),
-    cc: mailboxesIn(fields, 'cc'),
-    replyTo: mailboxesIn(fields, 'reply-to'),
+    from: addressesIn(fields, 'from'),
+    to: addressesIn(fields, 'to'),
+    cc: addressesIn(fields, 'cc'),
+    replyTo: addressesIn(fields, 'reply-to'),
     subject: textOf(valuesOf(fields, 'subject')[0] ?? ''),
     messageId: firstOf(fields, 'message-id'),
     inReplyTo: firstOf(fields, 'in-reply-to'),

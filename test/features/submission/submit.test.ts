@@ -60,6 +60,15 @@ describe('a submitted mail', () => {
     }
   });
 
+  it('may have names that are folded with tabs', async () => {
+    const raw =
+      'From: The\n\tShop <shop@own.test>\nTo: Ada\n\tLovelace <ada@example.com>,\n\tBob <bob@example.com>\nReply-To: The\n\tDesk <desk@own.test>\nSubject: Hello\n\nHi\n';
+    const [mail = ''] = await stage.deliver(raw, ['ada@example.com']);
+    expect(field(mail, 'From')).toBe('The Shop <shop@own.test>');
+    expect(field(mail, 'To')).toBe('Ada Lovelace <ada@example.com>, Bob <bob@example.com>');
+    expect(field(mail, 'Reply-To')).toBe('The Desk <desk@own.test>');
+  });
+
   it('names no one if no field does', async () => {
     const [mail = ''] = await stage.deliver('From: shop@own.test\nSubject: Secret\n\nHi\n', [
       'ada@example.com',
