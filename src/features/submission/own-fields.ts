@@ -1,6 +1,7 @@
 /** Reads the fields X-Carillon-…, with which a mail says what only a request to the API can say otherwise. */
 import { SubmissionRefusal } from '../../delivery/wire/submission/port.ts';
 import { createNameFinder } from '../../platform/input/nearest-name.ts';
+import { exceededBound } from '../../platform/json/shape.ts';
 import type { SubmittedFields } from './fields.ts';
 
 /** As in a request, but not checked. */
@@ -26,6 +27,8 @@ function templateId(value: string): number {
 }
 
 function variablesIn(value: string): unknown {
+  if (exceededBound(Buffer.from(value)) !== null)
+    throw refused('Variables', 'is too large, or nested too deeply');
   try {
     return JSON.parse(value);
   } catch {

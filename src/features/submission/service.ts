@@ -1,7 +1,8 @@
 /** Accepts mail that programs submit by SMTP. */
 import type { Logger } from 'pino';
 import { type Submit, SubmissionRefusal, type SubmittedMail } from '../../delivery/wire/submission/port.ts';
-import { invalid } from '../../errors.ts';
+import { invalid, type ValidationErrors } from '../../errors.ts';
+import { findUnstorable } from '../../platform/input/storable.ts';
 import { parseWith } from '../../platform/input/validation.ts';
 import {
   type Attachments,
@@ -91,6 +92,9 @@ function wishOf({ fields, content }: SubmittedParts, own: OwnFields, headers: Re
 
 /** @throws AppError validation_error that names the fields */
 function checkedFields(wish: ReturnType<typeof wishOf>): MailFields {
+  const errors: ValidationErrors = {};
+  findUnstorable(wish, '', errors);
+  if (Object.keys(errors).length > 0) throw invalid(errors);
   const parsed = parseWith(mailFields, wish, 'field');
   if (!parsed.ok) throw invalid(parsed.errors);
   return parsed.value as MailFields;

@@ -147,12 +147,19 @@ describe('a submitted mail', () => {
       '554 5.6.0 validation_error: X-Carillon-tempalte: is not known; did you mean X-Carillon-Template?',
     ],
     ['X-Carillon-Variables: {', '554 5.6.0 validation_error: X-Carillon-Variables: must be a JSON object'],
+    ['X-Carillon-Variables: {"a": "\\ud800"}', 'variables.a":["must not contain half a surrogate pair'],
+    ['X-Carillon-Variables: {"a": ["\\u0000"]}', 'variables.a.0":["must not contain the character NUL'],
     ['X-Carillon-Send-At: tomorrow', 'scheduled_at'],
     ['X-Carillon-Tag-account_id: 1', 'tags.account_id'],
     ['Cc: nobody', '553 5.1.3 Cc: nobody is not an email address'],
     [`X-Long: ${'x'.repeat(10_001)}`, 'headers.X-Long'],
   ])('is refused for %s', async (line, expected) => {
     expect(await refusalOf(mailWith(`${line.slice(0, 20_000)}\n`))).toContain(expected);
+  });
+
+  it('is refused for variables that are nested too deeply', async () => {
+    const value = `{"a":${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
+    expect(await refusalOf(mailWith(`X-Carillon-Variables: ${value}\n`))).toContain('554 5.6.0');
   });
 
   it('has one verified sender', async () => {
