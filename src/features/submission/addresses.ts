@@ -33,7 +33,10 @@ export function senderIn({ from }: SubmittedFields): string {
   return addressText(only);
 }
 
-type Sorted = Pick<MailToSend, 'recipients' | 'addresses' | 'places'>;
+interface Sorted extends Pick<MailToSend, 'recipients' | 'addresses' | 'places'> {
+  /** Addresses of To and Cc that are left out, because they stand there before. */
+  repeated: number;
+}
 
 /**
  * Sorts the recipients of the envelope by the fields of the header that name them. Those of no field are of `bcc`.
@@ -61,6 +64,7 @@ export function sortRecipients({ to, cc }: SubmittedFields, envelope: readonly E
   return {
     recipients,
     addresses,
+    repeated: header.length - seen.size,
     places: addresses.length > 0 ? recipients.map(({ place }) => place) : undefined,
   };
 }

@@ -21,7 +21,14 @@ export interface ReadJob {
 export type SubmittedFile = Omit<ReadFile, 'sha256'> & { sha256: Uint8Array };
 
 export type SubmittedContent =
-  | { kind: 'rebuilt'; text: string | null; html: string | null; files: SubmittedFile[] }
+  | {
+      kind: 'rebuilt';
+      text: string | null;
+      html: string | null;
+      files: SubmittedFile[];
+      /** As of the shape. */
+      leftOut: string[];
+    }
   | {
       kind: 'opaque';
       /** What of it cannot be rebuilt. */

@@ -161,7 +161,7 @@ async function readContent(
   }
   const files = await readFiles(job, mail, shape.files, stored);
   if (typeof files === 'string') return readOpaque(job, mail, bodyStart, { reason: files, stored });
-  return { kind: 'rebuilt', text: shape.text, html: shape.html, files };
+  return { ...shape, files };
 }
 
 const kept = (content: SubmittedContent): SubmittedFile[] =>

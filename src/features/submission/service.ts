@@ -100,17 +100,17 @@ function checkedFields(wish: ReturnType<typeof wishOf>): MailFields {
   return parsed.value as MailFields;
 }
 
-/** What a mail asks for, as a request would. @throws AppError, SubmissionRefusal */
+/** What a mail asks for, as a request would, and how many addresses it repeats. @throws AppError, SubmissionRefusal */
 async function mailToSend(
   deps: SubmissionDeps,
   submitted: SubmittedMail,
   parts: SubmittedParts,
   files: ReadFile[],
-): Promise<MailToSend> {
+): Promise<{ mail: MailToSend; repeated: number }> {
   const { tenant, recipients } = submitted;
   const { fields, content } = parts;
   const own = readOwnFields(fields.own);
-  const sorted = sortRecipients(fields, recipients);
+  const { repeated, ...sorted } = sortRecipients(fields, recipients);
   const { inReplyTo, references } = await withSentIds(deps, tenant, fields);
   const headers = {
     ...fields.headers,
@@ -118,7 +118,7 @@ async function mailToSend(
     ...(references === null ? {} : { References: references }),
   };
   const [body] = files;
-  return {
+  const mail: MailToSend = {
     ...sorted,
     ...keysOf(submitted, fields.messageId, own.idempotencyKey),
     alias: fields.messageId === null ? undefined : aliasOf(fields.messageId),
@@ -126,25 +126,33 @@ async function mailToSend(
     files: content.kind === 'opaque' ? [] : files,
     opaque: content.kind === 'opaque' && body ? { fields: content.fields, body } : null,
   };
+  return { mail, repeated };
 }
 
-/** Logs what the accepted mail has lost. */
-function note(
-  { log }: SubmissionDeps,
-  { tenant }: SubmittedMail,
-  { fields, content }: SubmittedParts,
-  id: number,
-): void {
+interface Noted {
+  log: Logger;
+  accountId: number;
+  id: number;
+  parts: SubmittedParts;
+  /** Addresses that are left out. */
+  repeated: number;
+}
+
+/** Logs what an accepted mail is sent without. */
+function note({ log, accountId, id, parts: { fields, content }, repeated }: Noted): void {
   const leftOut = fields.leftOut.filter((name) => !TRACE.has(name));
-  if (leftOut.length === 0 && content.kind === 'rebuilt') return;
+  const leftOutOfParts = content.kind === 'rebuilt' ? content.leftOut : [];
+  if (content.kind === 'rebuilt' && leftOut.length + leftOutOfParts.length + repeated === 0) return;
   log.info(
     {
-      account_id: tenant.accountId,
+      account_id: accountId,
       message_id: id,
       left_out: leftOut,
+      left_out_of_parts: leftOutOfParts,
+      repeated_addresses: repeated,
       passed_because_of: content.kind === 'opaque' ? content.reason : undefined,
     },
-    'submitted mail accepted without some of its header, or as it was written',
+    'submitted mail accepted without some of its fields, or as it was written',
   );
 }
 
@@ -159,12 +167,10 @@ export function createSubmission(deps: SubmissionDeps): Submission {
       const files = storedFiles(parts);
       const drop = () => attachments.dropFiles(tenant, files);
       try {
-        const { message, replayed } = await messages.sendMail(
-          tenant,
-          await mailToSend(deps, submitted, parts, files),
-        );
+        const { mail: toSend, repeated } = await mailToSend(deps, submitted, parts, files);
+        const { message, replayed } = await messages.sendMail(tenant, toSend);
         if (replayed) await drop();
-        else note(deps, submitted, parts, message.id);
+        else note({ log, accountId: tenant.accountId, id: message.id, parts, repeated });
         return { reply: `2.0.0 queued as ${message.id}${replayed ? ' (again)' : ''}` };
       } catch (error) {
         await drop().catch((err: unknown) => log.warn({ err }, 'files of a refused mail not removed'));

@@ -21,7 +21,14 @@ export interface ShapedFile {
 }
 
 export type Shape =
-  | { kind: 'rebuilt'; text: string | null; html: string | null; files: ShapedFile[] }
+  | {
+      kind: 'rebuilt';
+      text: string | null;
+      html: string | null;
+      files: ShapedFile[];
+      /** Names in lower case of fields of its parts that are left out, because no reader shows them. */
+      leftOut: string[];
+    }
   /** The MIME body passes as it is. The reason is what could not be rebuilt. `files` are its parts with content. */
   | { kind: 'opaque'; reason: string; files: ShapedFile[] }
   | { kind: 'refused'; reason: string };
@@ -48,6 +55,8 @@ function isText({ header, alternative }: Leaf): boolean {
 const isType = (leaf: Leaf, type: string) => leaf.header.type === type;
 
 const parametersOf = ({ fields }: Leaf) => parseParameterized(fields.get('content-type') ?? '').parameters;
+
+const hasLocation = ({ fields }: Leaf) => fields.has('content-location');
 
 const isInvitation = (leaf: Leaf) => isType(leaf, 'text/calendar') && parametersOf(leaf).has('method');
 
@@ -129,9 +138,10 @@ const obstacles: readonly ((mail: Sorted) => string | null)[] = [
   function severalInvitations({ files }) {
     return files.filter(({ leaf }) => isInvitation(leaf)).length > 1 ? 'several invitations' : null;
   },
-  function namedByLocation({ leaves }) {
-    const isNamed = ({ fields, related }: Leaf) => related && fields.has('content-location');
-    return leaves.some((leaf) => isNamed(leaf) && leaf.header.contentId === null) ? 'Content-Location' : null;
+  function namedByLocation({ leaves, html }) {
+    const isOnlyName = (leaf: Leaf) => leaf.related && leaf.header.contentId === null && hasLocation(leaf);
+    // That of HTML is what its links begin with.
+    return leaves.some(isOnlyName) || html.some(hasLocation) ? 'Content-Location' : null;
   },
   function oddContentIds({ files }) {
     const ids = files.flatMap(({ contentId }) => (contentId === null ? [] : [contentId]));
@@ -148,6 +158,18 @@ const obstacles: readonly ((mail: Sorted) => string | null)[] = [
   },
 ];
 
+/** Whether HTML shows a part by its Content-Location, although it has a Content-ID, too. */
+function showsByLocation(html: string | null, leaves: readonly Leaf[]): boolean {
+  if (html === null) return false;
+  return leaves.some(({ fields }) => {
+    const location = fields.get('content-location')?.trim() ?? '';
+    return (
+      location !== '' &&
+      [`"${location}`, `'${location}`, `=${location}`, `(${location}`].some((each) => html.includes(each))
+    );
+  });
+}
+
 /** @returns the text, or why it is not rebuilt */
 function readText(bytes: Buffer, leaf: Leaf | undefined): { text: string | null } | { reason: string } {
   if (!leaf) return { text: null };
@@ -161,7 +183,7 @@ function readText(bytes: Buffer, leaf: Leaf | undefined): { text: string | null 
  * @param bytes the mail
  * @param structure of the same mail
  */
-export function shapeOf(bytes: Buffer, { problem, leaves, multiparts }: Structure): Shape {
+export function shapeOf(bytes: Buffer, { problem, leaves, multiparts, unread }: Structure): Shape {
   if (problem !== null) return { kind: 'refused', reason: problem };
   const texts = leaves.filter(isText);
   const plain = texts.filter((leaf) => isType(leaf, 'text/plain'));
@@ -176,5 +198,8 @@ export function shapeOf(bytes: Buffer, { problem, leaves, multiparts }: Structur
   const readHtml = readText(bytes, html[0]);
   if ('reason' in readPlain) return opaque(readPlain.reason);
   if ('reason' in readHtml) return opaque(readHtml.reason);
-  return { kind: 'rebuilt', text: readPlain.text, html: readHtml.text, files };
+  if (showsByLocation(readHtml.text, leaves)) return opaque('Content-Location');
+  const isOfPart = multiparts.length > 0 && leaves.some(hasLocation);
+  const leftOut = isOfPart ? [...unread, 'content-location'] : unread;
+  return { kind: 'rebuilt', text: readPlain.text, html: readHtml.text, files, leftOut };
 }

@@ -113,6 +113,18 @@ describe('shapeOf', () => {
       'Content-Location',
       multipart('related', HTML, part('Content-Type: image/png\nContent-Location: logo.png')),
     ],
+    [
+      'Content-Location',
+      multipart(
+        'related',
+        part('Content-Type: text/html', '<img src="a/logo.png">\n'),
+        LOGO.replace('Content-ID', 'Content-Location: a/logo.png\nContent-ID'),
+      ),
+    ],
+    [
+      'Content-Location',
+      part('Content-Type: text/html\nContent-Location: https://acme.example/', '<a href="a">\n'),
+    ],
     ['a Content-ID that is not valid', multipart('related', HTML, LOGO, LOGO)],
     [
       'a part whose type is not valid',
@@ -129,6 +141,23 @@ describe('shapeOf', () => {
     expect(fate(multipart('mixed', ...Array.from({ length: 1_001 }, () => PLAIN)))).toBe(
       'refused: the mail has more than 1,000 parts',
     );
+  });
+
+  it('says which fields of parts are left out', () => {
+    const logo = LOGO.replace(
+      'Content-ID',
+      'content-description: Our\n logo\nContent-Location: logo.png\nContent-ID',
+    );
+    const raw = multipart(
+      'mixed',
+      multipart('related', HTML, logo),
+      `Content-Description: A file\nContent-MD5: x\nX-Attachment-Id: 1\n${PDF}`,
+    );
+    expect(shaped(`Content-Language: en\n${raw}`)).toMatchObject({
+      kind: 'rebuilt',
+      leftOut: ['content-description', 'content-md5', 'content-location'],
+    });
+    expect(shaped(`Content-Language: en\n${PLAIN}`)).toMatchObject({ kind: 'rebuilt', leftOut: [] });
   });
 
   it('joins the lines of a flowed text', () => {

@@ -1,10 +1,14 @@
 // A submitted mail becomes what a request would send, with its own addresses, threads and fields; the same mail once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { startTestSubmission, type TestSubmission } from '../../support/submitted-mails.ts';
 
 let stage: TestSubmission;
+const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  stage = await startTestSubmission();
+  stage = await startTestSubmission(
+    pino({}, { write: (line) => logged.push(JSON.parse(line) as (typeof logged)[0]) }),
+  );
 });
 afterAll(() => stage.close());
 
@@ -181,6 +185,22 @@ describe('a submitted mail', () => {
     );
     for (const name of ['X-SMTPAPI', 'X-PM-Tag', 'Sender', 'Return-Path'])
       expect(field(mail, name)).toBeNull();
+  });
+
+  it('says in the log what it is sent without', async () => {
+    const part = 'Content-Description: Notes\nContent-Type: text/csv; name=a.csv\n\na,b\n';
+    const raw = `From: shop@own.test\nTo: Ada <ada@example.com>, bob@example.com\nCc: ADA@example.com, bob@example.com\nX-PM-Tag: x\nContent-Language: en\nContent-Type: multipart/mixed; boundary=b\n\n--b\n${part}--b--\n`;
+    const reply = await stage.submit(raw, ['ada@example.com']);
+    expect(logged.filter(({ message_id: id }) => id === idIn(reply))).toMatchObject([
+      {
+        left_out: ['x-pm-tag', 'content-language'],
+        left_out_of_parts: ['content-description'],
+        repeated_addresses: 2,
+      },
+    ]);
+    const count = logged.length;
+    await stage.submit(mailWith('Received: from a by b\n'), ['ada@example.com']);
+    expect(logged).toHaveLength(count);
   });
 
   it('refuses a file that mailbox providers refuse', async () => {

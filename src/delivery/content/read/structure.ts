@@ -29,6 +29,8 @@ const MAX_NAME_BYTES = 200;
 const PARAMETER = /^[\w*-]+[ \t]*=/;
 /** A text that begins with so many blanks is not looked at further. */
 const BLANK_BYTES = 64 * 1024;
+/** Names of fields that are not read. */
+const MAX_UNREAD = 20;
 
 /** The body of a part that has no parts of its own. */
 export interface Leaf {
@@ -53,6 +55,8 @@ export interface Structure {
   outside: Leaf[];
   /** The multipart bodies in order: their subtypes in lower case, such as `mixed`. */
   multiparts: string[];
+  /** Names of further content fields of its parts, such as `content-description`; each once, and not all of very many. */
+  unread: string[];
   /** Where the body begins, after the empty line that ends the header of the mail. */
   bodyStart: number;
   /** Lines that end with LF alone. */
@@ -74,7 +78,7 @@ interface OpenPart {
   preamble: Leaf;
 }
 
-const NOTHING_READ = { leaves: [], outside: [], multiparts: [], bodyStart: 0 };
+const NOTHING_READ = { leaves: [], outside: [], multiparts: [], unread: [], bodyStart: 0 };
 
 class Scan {
   readonly #bytes: Buffer;
@@ -102,6 +106,7 @@ class Scan {
   /** Where the last field of the mail's header begins, if a line before it is no field. */
   #lastField: number | null = null;
   #alternatives = 0;
+  readonly #unread = new Set<string>();
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -125,6 +130,7 @@ class Scan {
       problem: null,
       ...this.#sortedLeaves(),
       multiparts: this.#multiparts.map(({ subtype }) => subtype),
+      unread: [...this.#unread],
       bodyStart: this.#bodyStart,
       bareLines: this.#bareLines,
     };
@@ -263,6 +269,9 @@ class Scan {
     const key = mark.slice(0, -1).trimEnd().toLowerCase();
     this.#field = !CONTENT_NAMES.has(key) || this.#content.has(key) ? null : key;
     if (this.#field !== null) this.#content.set(key, this.#text(start + mark.length, end));
+    // In the header of the mail, all fields are read elsewhere.
+    const isUnread = this.#open.length > 0 && key.startsWith('content-') && !CONTENT_NAMES.has(key);
+    if (isUnread && this.#unread.size < MAX_UNREAD) this.#unread.add(key);
   }
 
   /** Ends the header. @param start where the body begins */
