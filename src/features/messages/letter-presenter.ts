@@ -68,7 +68,7 @@ async function readLetter(
     findLetterFiles(db, letterId),
     ids === null ? [] : findCopies(db, tenant, ids, plusAddresses),
   ]);
-  return { files: files.filter((file) => !isOpaqueBody(file)), copies };
+  return { files, copies };
 }
 
 const shownCopies = ({ copies }: ReadLetter, { isAssistant }: Reader) =>
@@ -77,7 +77,7 @@ const shownCopies = ({ copies }: ReadLetter, { isAssistant }: Reader) =>
 function presentLetter(letter: ReadLetter, reader: Reader, row: MessageRow): LetterFields {
   const { files, copies } = letter;
   const shown = shownCopies(letter, reader);
-  const named = files.filter(({ n }) => n > 0);
+  const named = files.filter((file) => !isOpaqueBody(file));
   return {
     ...(named.length < files.length ? { opaque: true as const } : {}),
     ...(named.length > 0 ? { attachments: named.map(presentFile) } : {}),
