@@ -56,11 +56,25 @@ const unknownKey = () => new SubmissionRefusal(535, '5.7.8', 'the API key is unk
 /** Keys are secrets: caches know their hashes only. */
 const digestOf = (text: string) => hash('sha256', text, 'base64');
 
+/** @returns what starts a check, unless one of the same name has not ended: then its result is that of both */
+function createSharedChecks() {
+  const checks = new Map<string, Promise<KeyCaller>>();
+  return (name: string, check: () => Promise<KeyCaller>): Promise<KeyCaller> => {
+    const running = checks.get(name);
+    if (running) return running;
+    const started = check().finally(() => checks.delete(name));
+    checks.set(name, started);
+    return started;
+  };
+}
+
 /** Checks logins, and limits how many may fail. */
 export function createLogins({ findKey, nowMs = () => performance.now() }: LoginDeps): Logins {
   const failures = createTokenBuckets(nowMs, MAX_NETWORKS);
   const refusedAt = new LRUCache<string, number>({ max: MAX_REFUSED });
   const knownAt = new LRUCache<string, number>({ max: MAX_KNOWN });
+  // A program that opens many connections at first is one login, not as many failures as it has connections.
+  const once = createSharedChecks();
   const isWithin = (at: number | undefined, ms: number) => at !== undefined && nowMs() - at < ms;
 
   /** Counts a failure before it is certain, so that many at once get no more tries than one after the other. */
@@ -80,6 +94,26 @@ export function createLogins({ findKey, nowMs = () => performance.now() }: Login
     }
   }
 
+  async function checkKey(password: string, digest: string, network: string): Promise<KeyCaller> {
+    const known = `${network} ${digest}`;
+    const counted = isWithin(knownAt.get(known), KNOWN_MS) ? null : `unknown key from ${network}`;
+    if (counted !== null) count(counted);
+    if (isWithin(refusedAt.get(digest), REFUSED_MS)) throw unknownKey();
+    const giveBack = () => counted !== null && failures.giveBack(counted);
+    const caller = await find(password).catch((error: unknown) => {
+      giveBack();
+      throw error;
+    });
+    if (!caller) {
+      knownAt.delete(known);
+      refusedAt.set(digest, nowMs());
+      throw unknownKey();
+    }
+    giveBack();
+    knownAt.set(known, nowMs());
+    return caller;
+  }
+
   return {
     async check(password, address) {
       const network = loginNetwork(address === '' ? null : address);
@@ -88,23 +122,7 @@ export function createLogins({ findKey, nowMs = () => performance.now() }: Login
         throw notAKey();
       }
       const digest = digestOf(password);
-      const known = `${network} ${digest}`;
-      const counted = isWithin(knownAt.get(known), KNOWN_MS) ? null : `unknown key from ${network}`;
-      if (counted !== null) count(counted);
-      if (isWithin(refusedAt.get(digest), REFUSED_MS)) throw unknownKey();
-      const giveBack = () => counted !== null && failures.giveBack(counted);
-      const caller = await find(password).catch((error: unknown) => {
-        giveBack();
-        throw error;
-      });
-      if (!caller) {
-        knownAt.delete(known);
-        refusedAt.set(digest, nowMs());
-        throw unknownKey();
-      }
-      giveBack();
-      knownAt.set(known, nowMs());
-      return caller;
+      return once(`${network} ${digest}`, () => checkKey(password, digest, network));
     },
     async recheck(password) {
       const caller = await find(password);

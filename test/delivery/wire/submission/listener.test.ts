@@ -117,6 +117,14 @@ describe('logins', () => {
     expect(asked).toEqual([key]);
   });
 
+  it('of one program over many new connections at once are one login', async () => {
+    const own = await start({});
+    const clients = await Promise.all(Array.from({ length: 40 }, () => startTlsDialogue(own.tlsPort)));
+    const replies = await Promise.all(clients.map((client) => logIn(client, stage.tenant.apiKey)));
+    for (const { socket } of clients) socket.destroy();
+    expect(replies.map((reply) => reply.slice(0, 3))).toEqual(clients.map(() => '235'));
+  });
+
   it('of 200 guesses are refused, and a genuine client of the same network is served', async () => {
     const own = await start({});
     const guess = async (passwords: string[]) => {
