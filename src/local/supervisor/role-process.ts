@@ -25,18 +25,30 @@ const SENDER_FLAGS = [
 const WORKER_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=30'];
 
 /**
+ * Of large mails, every piece that arrives is garbage soon. By default 48 MB of it piles up. With 40 mails of 25 MB at
+ * once, this and the arenas below lower the peak from 457 to 347 MB.
+ */
+const SUBMISSION_FLAGS = ['--max-semi-space-size=4'];
+
+const FLAGS: Readonly<Record<string, string[]>> = {
+  sender: SENDER_FLAGS,
+  submission: SUBMISSION_FLAGS,
+  worker: WORKER_FLAGS,
+};
+
+/**
  * Returns the Node flags for a role's process, which keep its garbage small. They set no limit: a role
  * that needs more memory still gets it.
  */
 export function nodeFlagsOf(role: string): string[] {
-  if (role === 'sender') return SENDER_FLAGS;
-  return role === 'worker' ? WORKER_FLAGS : [];
+  return FLAGS[role] ?? [];
 }
 
 /** Returns environment variables that keep a role's memory small, unless they are set already. */
 export function memoryEnvironmentOf(role: string): Record<string, string> {
-  // The engine's library has many threads. By default each keeps freed memory in an arena of its own.
-  return role === 'worker' ? { MALLOC_ARENA_MAX: '2' } : {};
+  // By default each thread keeps freed memory in an arena of its own: the engine's library has many, and those that read
+  // submitted mail free a lot.
+  return role === 'worker' || role === 'submission' ? { MALLOC_ARENA_MAX: '2' } : {};
 }
 
 const nameOf = (flag: string) => flag.split('=')[0];

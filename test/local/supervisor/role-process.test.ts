@@ -59,7 +59,7 @@ it('reports a role that ends before it is ready in one line', async () => {
   expect(message).toBe('the worker role ended before it was ready (exit code 3): see its output above');
 });
 
-describe.each(['sender', 'worker'])('the Node flags of a %s', (role) => {
+describe.each(['sender', 'worker', 'submission'])('the Node flags of a %s', (role) => {
   it('are known to this Node', () => {
     const flags = nodeFlagsOf(role);
     expect(flags).not.toEqual([]);
