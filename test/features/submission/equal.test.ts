@@ -1,15 +1,18 @@
-// A mail that is rebuilt has the texts, files, ids and addresses that it had, as Python's email package reads both.
+// A mail that is rebuilt has the texts, files, ids and addresses that it had, as Python's email package reads both. Signed
+// and encrypted mail has its bytes, and other programs verify and decrypt it.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestSubmission, type TestSubmission } from '../../support/submitted-mails.ts';
 
 const script = fileURLToPath(new URL('../../support/mail-suite/contents.py', import.meta.url));
 const clients = fileURLToPath(new URL('../../support/client-mails/', import.meta.url));
+
+const run = promisify(execFile);
 
 let stage: TestSubmission;
 let folder: string;
@@ -36,6 +39,9 @@ const TEXT =
 const HTML =
   'Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\nPHA+R3LDvMOfZSA8aW1nIHNyYz0iY2lkOmxvZ29AeCI+PC9wPg==\r\n';
 
+const FLOWED =
+  'Content-Type: text/plain; charset=utf-8; format=flowed; delsp=yes\r\n\r\nA long \r\nword  \r\nand\r\n From here.\r\n> quoted\r\n-- \r\nAnn\r\n';
+
 let count = 0;
 function multipart(subtype: string, ...parts: string[]): string {
   const boundary = `b${(count += 1)}`;
@@ -44,6 +50,7 @@ function multipart(subtype: string, ...parts: string[]): string {
 
 const made: Record<string, string> = {
   text: TEXT,
+  flowed: FLOWED,
   html: HTML,
   both: multipart('alternative', TEXT, HTML),
   'inline image': multipart('related', multipart('alternative', TEXT, HTML), PNG),
@@ -66,7 +73,7 @@ async function contents(
   const target = await mkdtemp(join(folder, name));
   for (const [key, raw] of Object.entries(mails))
     await writeFile(join(target, key), Buffer.from(raw, 'latin1'));
-  const { stdout } = await promisify(execFile)('python3', [script, target]);
+  const { stdout } = await run('python3', [script, target]);
   return stdout
     .trim()
     .split('\n')
@@ -76,7 +83,8 @@ async function contents(
 it('arrives equal', async () => {
   const before: Record<string, string> = {};
   for (const [name, raw] of Object.entries(made)) before[name] = HEADER + raw;
-  for (const name of ['apple-mail.eml', 'gmail.eml', 'outlook.eml']) before[name] = await fromClient(name);
+  for (const name of ['apple-mail.eml', 'gmail.eml', 'outlook.eml', 'thunderbird.eml'])
+    before[name] = await fromClient(name);
   const after: Record<string, string> = {};
   for (const [name, raw] of Object.entries(before)) {
     [after[name] = ''] = await stage.deliver(Buffer.from(raw, 'latin1'), ['ada@example.com']);
@@ -86,4 +94,91 @@ it('arrives equal', async () => {
   const html = expected.find(({ name }) => name === 'html');
   if (html) html.text = 'Grüße';
   expect(await contents('after', after)).toEqual(expected);
+});
+
+/** The output of openssl in the folder, which has a key and a certificate of the sender. */
+const openssl = async (...options: string[]) => (await run('openssl', options, { cwd: folder })).stdout;
+
+const SECRET = 'A secret.\r\nFrom Ann\r\n.dot\r\n';
+const PGP = [
+  ...[
+    'Content-Type: multipart/encrypted; protocol="application/pgp-encrypted";',
+    ' boundary="p"',
+    '',
+    'A note.',
+  ],
+  ...[
+    '--p',
+    'Content-Type: application/pgp-encrypted',
+    'Content-Description: PGP/MIME version',
+    '',
+    'Version: 1',
+  ],
+  ...['', '--p', 'Content-Type: application/octet-stream; name="encrypted.asc"', ''],
+  ...[
+    '-----BEGIN PGP MESSAGE-----',
+    '',
+    'hQEMA0ZtZXNzYWdl',
+    '=q1Xo',
+    '-----END PGP MESSAGE-----',
+    '',
+    '--p--',
+    '',
+  ],
+].join('\r\n');
+
+describe('byte for byte', () => {
+  const bodyOf = (raw: string) => raw.slice(raw.indexOf('\r\n\r\n') + 4);
+
+  /** What arrives of a mail, which differs only in its header; with the fields that describe its body. */
+  async function arrivedAs(raw: string, name: string): Promise<string> {
+    const [arrived = ''] = await stage.deliver(Buffer.from(HEADER + raw, 'latin1'), ['ada@example.com']);
+    expect(bodyOf(arrived)).toBe(bodyOf(raw));
+    const type = /^Content-Type:.*(?:\r\n[ \t].*)*\r\n/im.exec(raw)?.[0] ?? '';
+    expect(arrived).toContain(type);
+    await writeFile(join(folder, name), arrived, 'latin1');
+    return arrived;
+  }
+
+  beforeAll(async () => {
+    await openssl(
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=Ann/emailAddress=shop@own.test',
+      ],
+      ...['-keyout', 'ann.key', '-out', 'ann.pem'],
+    );
+    await writeFile(join(folder, 'entity'), `Content-Type: text/plain\r\n\r\n${SECRET}`);
+  });
+
+  it.each([
+    ['detached', [] as string[]],
+    ['within its content', ['-nodetach']],
+  ])('arrives S/MIME with a signature %s, which holds', async (name, options) => {
+    const signer = ['-signer', 'ann.pem', '-inkey', 'ann.key'];
+    const made = await openssl('cms', '-sign', '-in', 'entity', '-binary', '-crlfeol', ...signer, ...options);
+    const raw = made.replace(/^MIME-Version: 1\.0\r?\n/, '').replace(/\r?\n/g, '\r\n');
+    await arrivedAs(raw, name);
+    const trusted = ['-CAfile', 'ann.pem', '-purpose', 'any'];
+    expect(await openssl('cms', '-verify', '-in', name, ...trusted)).toContain(SECRET);
+  });
+
+  it('arrives encrypted S/MIME, which its recipient decrypts', async () => {
+    const made = await openssl('cms', '-encrypt', '-aes256', '-in', 'entity', '-binary', 'ann.pem');
+    const raw = made.replace(/^MIME-Version: 1\.0\r?\n/, '').replace(/\r?\n/g, '\r\n');
+    expect(await arrivedAs(raw, 'encrypted')).not.toContain('secret');
+    const key = ['-recip', 'ann.pem', '-inkey', 'ann.key'];
+    expect(await openssl('cms', '-decrypt', '-in', 'encrypted', ...key)).toContain(SECRET);
+  });
+
+  it('arrives PGP/MIME', async () => {
+    await arrivedAs(PGP, 'pgp');
+  });
 });
