@@ -113,8 +113,10 @@ async function contentOf(
   body: SendMessageBody,
 ): Promise<TemplateMessage | AppError> {
   const { channel, variables = {} } = body;
-  const to = (Array.isArray(body.to) ? body.to[0] : body.to) ?? '';
-  const shared = channel === 'email' && recipientsOf(body).recipients.length > 1;
+  const recipients = channel === 'email' ? recipientsOf(body).recipients : [];
+  // A submitted mail may have recipients in Cc and Bcc alone.
+  const to = recipients[0]?.address ?? (Array.isArray(body.to) ? body.to[0] : body.to) ?? '';
+  const shared = recipients.length > 1;
   const toKey = recipientKey(channel, to);
   try {
     return await renderTemplate(tenant, { templateId, channel, variables, to, toKey, shared });

@@ -161,6 +161,24 @@ describe('a submitted mail', () => {
     expect(await refusalOf(mailWith(`${line.slice(0, 20_000)}\n`))).toContain(expected);
   });
 
+  it('renders a template for its first recipient, whatever field names it', async () => {
+    await stage.api.request('POST', '/v1/my/contacts', {
+      body: { email: 'cid@example.com', first_name: 'Cid' },
+    });
+    const template = {
+      name: 'Hello',
+      channel: 'email',
+      subject: 'Hi',
+      body: '<p>{{ contact.first_name }}</p>',
+    };
+    const { body: made } = await stage.api.request('POST', '/v1/my/templates', { body: template });
+    const raw = `From: shop@own.test\nX-Carillon-Template: ${Number(made.id)}\n`;
+    for (const fields of ['Cc: Cid <cid@example.com>\n', '']) {
+      const message = await messageOf(await stage.submit(`${raw}${fields}\nUnused\n`, ['cid@example.com']));
+      expect(message.html).toContain('Cid');
+    }
+  });
+
   it('is refused for variables that are nested too deeply', async () => {
     const value = `{"a":${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
     expect(await refusalOf(mailWith(`X-Carillon-Variables: ${value}\n`))).toContain('554 5.6.0');
