@@ -6,6 +6,10 @@ import { mailboxesIn, valuesOf } from '../../delivery/content/read/mailboxes.ts'
 /** What begins the fields with which a mail says what a request to the API says in its body. */
 const OWN_PREFIX = 'x-carillon-';
 
+/** What installations of Carillon write for an SMTP provider, which this one may be for another. */
+const isOfProvider = (name: string, value: string) =>
+  name === 'x-carillon-tags' && /\bmessage_id=\d+/.test(value);
+
 /** The fields of a mail. Texts are decoded, and have no line breaks. */
 export interface SubmittedFields {
   from: Mailbox[];
@@ -55,7 +59,9 @@ export function readFields(fields: readonly Header[]): SubmittedFields {
   for (const { key, originalKey, value } of fields) {
     const name = key.toLowerCase();
     if (PLACED.has(name)) continue;
-    if (name.startsWith(OWN_PREFIX)) own.push({ name: name.slice(OWN_PREFIX.length), value: textOf(value) });
+    if (isOfProvider(name, value)) leftOut.push(name);
+    else if (name.startsWith(OWN_PREFIX))
+      own.push({ name: name.slice(OWN_PREFIX.length), value: textOf(value) });
     else if (isReservedHeader(name) || seen.has(name)) leftOut.push(name);
     else headers[originalKey.trim()] = textOf(value);
     seen.add(name);

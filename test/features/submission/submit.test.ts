@@ -197,7 +197,7 @@ describe('a submitted mail', () => {
   it('leaves out reserved fields, and is sent to no one that they name', async () => {
     const [mail = ''] = await stage.deliver(
       mailWith(
-        'X-SMTPAPI: {"to": ["eve@example.com"]}\nReturn-Path: <a@b.test>\nX-PM-Tag: x\nSender: other@own.test\n',
+        'X-SMTPAPI: {"to": ["eve@example.com"]}\nReturn-Path: <a@b.test>\nX-PM-Tag: x\nX-Carillon-Tags: account_id=1; brand_id=1; message_id=7000\nSender: other@own.test\n',
       ),
       ['ada@example.com'],
     );
