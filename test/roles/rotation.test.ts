@@ -45,6 +45,9 @@ describe.each(['without DKIM', 'with DKIM'])('a change of APP_SECRET %s', (kind)
     PORT: String(port),
     OPS_PORT: '0',
     MAIL_PORT: '0',
+    SUBMISSION_PORTS: '0',
+    // Without it, the role for submission would require a certificate first.
+    CARILLON_DEV: 'true',
     LOG_LEVEL: 'silent',
   });
 

@@ -55,7 +55,7 @@ export async function createApiKey(
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKeyRow; key: string }> {
   const { scopes = null, test = false } = input;
-  if (test && scopes) throw invalid({ scopes: ['a test key sends nothing; leave out `scopes`'] });
+  if (test && scopes) throw invalid({ scopes: ['cannot be given with `test`: a test key sends nothing'] });
   const generated = generateKey(scopes ? 'send' : test ? 'test' : 'live');
   const brandId = await findBrandId(db, input, input.brandId);
   if (brandId === null) throw notFound('brand');

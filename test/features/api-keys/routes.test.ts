@@ -96,7 +96,10 @@ describe('POST /v1/my/api_keys', () => {
       [{ scopes: ['read'] }, { 'scopes.0': [expect.any(String)] }],
       [{ scopes: ['send', 'send'] }, { scopes: ['must be ["send"]'] }],
       [{ scopes: 'send' }, { scopes: expect.any(Array) }],
-      [{ scopes: ['send'], test: true }, { scopes: ['a test key sends nothing; leave out `scopes`'] }],
+      [
+        { scopes: ['send'], test: true },
+        { scopes: ['cannot be given with `test`: a test key sends nothing'] },
+      ],
     ];
     for (const [body, errors] of cases) {
       const answer = await create(body);
