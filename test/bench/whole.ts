@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { DOMAIN, prepareStage, withEngine } from './campaign.ts';
@@ -23,8 +24,9 @@ import {
 const WARM_UP_MS = 5_000;
 /** How long the last messages, webhook deliveries and rows may take, each. */
 const LIMIT_MS = 60_000;
+const tlsFile = (name: string) => fileURLToPath(new URL(`../support/smtp/tls/${name}`, import.meta.url));
 const SUBSCRIBER = 'test/bench/https-subscriber.ts';
-const roles = ['api', 'worker', 'sender', 'mail'] as const;
+const roles = ['api', 'worker', 'sender', 'mail', 'submission'] as const;
 
 /**
  * Checks a condition every 50 ms until it is true.
@@ -153,6 +155,10 @@ async function run(stage: Stage, engine: { address: string; pid: number }, optio
     PUBLIC_URL: 'https://carillon.bench.test',
     EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${smtp.port}?tls=off&dkim=off`,
     MAIL_PORT: String(await claimPort(0, 'MAIL_PORT')),
+    SUBMISSION_PORTS: String(await claimPort(0, 'SUBMISSION_PORTS')),
+    SUBMISSION_TLS_PORTS: 'none',
+    SUBMISSION_TLS_CERT_FILE: tlsFile('server.pem'),
+    SUBMISSION_TLS_KEY_FILE: tlsFile('server.key'),
   };
   const onLog = (line: string) => count(ledger.errors, `log: ${line.slice(0, 500)}`);
   const started = roles.map((role): [string, Measured] => [role, startRole(role, settings, onLog)]);
