@@ -18,8 +18,10 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { readSenderState, senderStates } from './senders.ts';
 
-/** Maximum number of waiting messages that are counted. */
+/** Maximum number of waiting messages that are counted, and of scheduled ones. */
 const MAX_COUNTED = 10_000;
+/** Maximum number of messages of a backlog that are passed to find those that are scheduled, or those that are not. */
+const MAX_PASSED = 100_000;
 
 const time = z.iso.datetime().nullable();
 
@@ -152,19 +154,52 @@ interface QueueRow {
 }
 
 /**
- * Reads the waiting messages by backlog, in the order in which they are due, and only as many as it counts. Messages of
- * active campaigns wait in blocks: a block counts as a whole, and is due when a sender next checks it.
+ * SQL: the account's backlogs, found by jumps through the index from one provider to the next. The last row of each queue
+ * and class has no provider.
+ */
+const backlogsSql = `backlogs as (
+  select c.channel, p.class, (
+    select s.provider_id from send_queue s
+    where s.owner is null and s.channel = c.channel and s.class = p.class and s.account_id = $1
+    order by s.provider_id limit 1) as provider_id
+  from unnest($2::text[]) as c (channel) cross join unnest($3::smallint[]) as p (class)
+  union all
+  select b.channel, b.class, (
+    select s.provider_id from send_queue s
+    where s.owner is null and s.channel = b.channel and s.class = b.class and s.account_id = $1
+      and s.provider_id > b.provider_id
+    order by s.provider_id limit 1)
+  from backlogs b where b.provider_id is not null
+)`;
+
+/** SQL: the first messages `s` of the backlog `b` that are not due and meet the condition. */
+const aheadSql = (columns: string, condition: string) => `
+  select ${columns} from (
+    select s.due_at, s.held, s.queued_at from send_queue s
+    where s.owner is null and s.channel = b.channel and s.class = b.class and s.account_id = $1
+      and s.provider_id = b.provider_id and s.due_at > now()
+    order by s.due_at limit ${MAX_PASSED}) s
+  where ${condition} limit ${MAX_COUNTED}`;
+
+/**
+ * Reads the waiting messages by backlog, in the order in which they are due, and only as many as it counts. No message
+ * that is due is scheduled; the others are read once for each kind, so that one kind does not use up what is counted of
+ * the other. Messages of active campaigns wait in blocks: a block counts as a whole, and is due when a sender next checks it.
  */
 async function readQueue(client: Queryable, accountId: number): Promise<QueueRow> {
   const { rows } = await client.query<QueueRow>(
-    `with waiting as materialized (
-       select q.due_at, q.held, q.queued_at > now() as scheduled
-       from unnest($2::text[]) as c (channel) cross join unnest($3::smallint[]) as p (class)
-       cross join lateral (
-         select s.due_at, s.held, s.queued_at from send_queue s
-         where s.owner is null and s.channel = c.channel and s.class = p.class and s.account_id = $1
-         order by s.provider_id, s.due_at limit ${MAX_COUNTED}) q
-       limit ${MAX_COUNTED}
+    `with recursive ${backlogsSql}, waiting as materialized (
+       select q.* from backlogs b cross join lateral ((
+         select s.due_at, s.held from send_queue s
+         where s.owner is null and s.channel = b.channel and s.class = b.class and s.account_id = $1
+           and s.provider_id = b.provider_id and s.due_at <= now()
+         order by s.due_at limit ${MAX_COUNTED})
+         union all (${aheadSql('s.due_at, s.held', 's.queued_at <= now()')})
+         limit ${MAX_COUNTED}) q
+       where b.provider_id is not null
+     ), scheduled as materialized (
+       select q.due_at from backlogs b cross join lateral (${aheadSql('s.due_at', 's.queued_at > now()')}) q
+       where b.class = ${messageClasses.transactional} and b.provider_id is not null
      ), blocks as materialized (
        select b.* from campaigns c cross join lateral (
          select due_at, hold_reason is not null as held, size from campaign_blocks
@@ -173,7 +208,7 @@ async function readQueue(client: Queryable, accountId: number): Promise<QueueRow
        where c.account_id = $1 and c.status = 'active' and c.phase in ('snapshot', 'sending')
        limit ${MAX_COUNTED}
      ), counted as (
-       select 1 as size, held, case when not held then due_at end as due_at from waiting where not scheduled
+       select 1 as size, held, case when not held then due_at end as due_at from waiting
        union all select size, held, due_at from blocks
      )
      select least(coalesce(sum(size), 0), ${MAX_COUNTED})::int as queued,
@@ -182,8 +217,8 @@ async function readQueue(client: Queryable, accountId: number): Promise<QueueRow
        least(min(due_at) filter (where due_at > now() and isfinite(due_at)),
          (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at,
        min(due_at) filter (where due_at <= now() and not held) as due_since,
-       (select count(*)::int from waiting where scheduled) as scheduled,
-       (select min(due_at) from waiting where scheduled) as next_scheduled_at
+       (select least(count(*), ${MAX_COUNTED})::int from scheduled) as scheduled,
+       (select min(due_at) from scheduled) as next_scheduled_at
      from counted`,
     [accountId, queueChannels, Object.values(messageClasses)],
   );
