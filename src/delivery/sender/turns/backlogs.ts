@@ -182,17 +182,35 @@ export interface WaitingCount {
   nextScheduledAt: Date | null;
 }
 
+/** SQL: the first messages of the backlog `b` that are due, or that are not. */
+const messagesSql = (isDue: string, most: number) => `
+  select s.due_at, s.queued_at > now() as scheduled from send_queue s
+  where s.owner is null and s.channel = b.channel and s.class = b.class and s.account_id = b.account_id
+    and s.provider_id = b.provider_id and s.due_at ${isDue} now()
+  order by s.due_at limit ${most}`;
+
 /**
- * Counts the messages that wait: at most 100,000 in the queue, and those in at most 10,000 open blocks of active
- * campaigns. This is enough for an operator, and cheap for the database.
+ * Counts the messages that wait: at most 100,000 that are claimed or due, of which none is scheduled; as many in each
+ * backlog that are not due, and 300,000 of those in all; and those in at most 10,000 open blocks of active campaigns. This
+ * is enough for an operator, and cheap for the database.
  */
 export async function countWaiting(client: Queryable): Promise<WaitingCount> {
   const { rows } = await client.query<{ class: number | null; count: number; next_at: Date | null }>(
-    `select class, sum(size)::int as count, min(scheduled_at) as next_at from (
-       (select case when queued_at <= now() then class end as class, 1 as size,
-          case when queued_at > now() then due_at end as scheduled_at from send_queue limit 100000)
+    `${firstDueSql}
+     select class, sum(size)::int as count, (
+       select min(q.due_at) from backlog b cross join lateral (
+         select s.due_at from (${messagesSql('>', 10_000)}) s where s.scheduled limit 1) q
+       where b.class = ${messageClasses.transactional}) as next_at
+     from (
+       (select class, 1 as size from send_queue where owner is not null
+        union all
+        select b.class, 1 from backlog b cross join lateral (${messagesSql('<=', 100_000)}) q
+        limit 100000)
        union all
-       (select ${messageClasses.campaign}, b.size, null from campaigns c cross join lateral (
+       (select case when not q.scheduled then b.class end, 1
+        from backlog b cross join lateral (${messagesSql('>', 100_000)}) q limit 300000)
+       union all
+       (select ${messageClasses.campaign}, b.size from campaigns c cross join lateral (
           select size from campaign_blocks where campaign_id = c.id and closed_at is null order by n limit 10000) b
         where c.status = 'active' and c.phase in ('snapshot', 'sending') limit 10000)) waiting
      group by class`,

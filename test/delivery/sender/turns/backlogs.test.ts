@@ -161,3 +161,19 @@ it('counts scheduled messages apart, with the time of the first', async () => {
   expect(later.counts).toEqual({ ...others, transactional: transactional + 1, scheduled: 2 });
   expect(Math.round(((later.nextScheduledAt?.getTime() ?? 0) - Date.now()) / 60_000)).toBe(60);
 });
+
+it('counts waiting messages behind 100,000 scheduled ones, and finds the first of these', async () => {
+  const { database } = queue;
+  const { counts } = await countWaiting(database.pool);
+  await database.pool.query(
+    `insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
+     select 10000000 + n, $1, 'email', 0, now() + interval '1 day', now() + interval '1 day' from generate_series(1, 100000) n`,
+    [account.accountId],
+  );
+  const ids = await queueEmails(database, account, 2);
+  await schedule(database.pool, ids.slice(1), inMinutes(60));
+  const { transactional = 0 } = counts;
+  const later = await countWaiting(database.pool);
+  expect(later.counts).toMatchObject({ transactional: transactional + 1 });
+  expect(Math.round(((later.nextScheduledAt?.getTime() ?? 0) - Date.now()) / 60_000)).toBe(60);
+});
