@@ -50,7 +50,9 @@ function refusalOf(error: unknown, log: Logger): SubmissionRefusal {
     if (responseCode === 451) log.warn({ err: error }, 'mail not accepted; the client will retry');
     return new SubmissionRefusal(responseCode, enhancedCode, sentence(error), { cause: error });
   }
-  log.error({ err: error }, 'mail not accepted; the client will retry');
+  // The library's error for a client that is gone before the end of its mail, which gets no reply.
+  const isGone = (error as { code?: unknown } | null)?.code === 'ECONNECTION';
+  log[isGone ? 'debug' : 'error']({ err: error }, 'mail not accepted; the client will retry');
   return new SubmissionRefusal(
     451,
     '4.3.0',
