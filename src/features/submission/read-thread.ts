@@ -81,8 +81,6 @@ async function keepBytes({ home, accountId }: ReadJob, bytes: Buffer, stored: st
   return { size, sha256: Buffer.from(sha256, 'hex'), folded: null, blobKey };
 }
 
-const PROBLEM_FIELDS = { filename: 'filename', content: 'content', content_type: 'content_type' } as const;
-
 /** Decodes, checks and keeps a file. @throws RefusedError */
 async function readFile(
   job: ReadJob,
@@ -98,7 +96,7 @@ async function readFile(
     job.blocked,
   );
   const [problem] = checked.problems.filter(({ part }) => part !== 'content_type');
-  if (problem) throw new RefusedError(`attachments.${n}.${PROBLEM_FIELDS[problem.part]}: ${problem.message}`);
+  if (problem) throw new RefusedError(`attachments.${n}.${problem.part}: ${problem.message}`);
   const { contentId, disposition } = shaped;
   const { filename } = checked;
   return {
@@ -107,7 +105,12 @@ async function readFile(
   };
 }
 
-/** @returns why the mail cannot be rebuilt after all, or its files */
+/**
+ * Checks all files of a mail, and keeps them.
+ * @param stored where to list the blobs of kept files; null: the files are only checked
+ * @returns why the mail cannot be rebuilt after all, or its files
+ * @throws RefusedError
+ */
 async function readFiles(
   job: ReadJob,
   mail: Buffer,
@@ -116,15 +119,17 @@ async function readFiles(
 ): Promise<SubmittedFile[] | string> {
   const read: SubmittedFile[] = [];
   let total = 0;
+  let reason: string | null = null;
   for (const [n, shaped] of files.entries()) {
     const { bytes, file } = await readFile(job, mail, shaped, n);
     total += bytes.length;
-    const isTooMuch = total > job.maxFileBytes || bytes.length === 0;
-    if (stored && !isTooMuch) read.push({ ...file, ...(await keepBytes(job, bytes, stored)) });
+    // No early return: the files after this one must be checked, too.
+    if (bytes.length === 0) reason ??= 'an empty file';
+    else if (total > job.maxFileBytes) reason ??= 'files that are too large';
+    if (stored && reason === null) read.push({ ...file, ...(await keepBytes(job, bytes, stored)) });
     free(bytes, mail);
-    if (stored && isTooMuch) return bytes.length === 0 ? 'an empty file' : 'files that are too large';
   }
-  return read;
+  return reason ?? read;
 }
 
 const BODY = { filename: 'body', contentType: 'application/octet-stream', contentId: null } as const;

@@ -225,4 +225,13 @@ describe('a submitted mail', () => {
     const raw = `${HEAD}Content-Type: application/octet-stream; name=run.exe\nContent-Transfer-Encoding: base64\n\nTVqQAAMAAAAEAAAA\n`;
     expect(await refusalOf(raw)).toContain('554 5.6.0 attachments.0.filename: names a file of the type .exe');
   });
+
+  it('refuses such a file also behind one that prevents the mail from being rebuilt', async () => {
+    const encoding = 'Content-Transfer-Encoding: base64\n';
+    const empty = `Content-Type: application/octet-stream; name=a.bin\n${encoding}\n\n\n`;
+    const program = `Content-Type: application/octet-stream; name=run.exe\n${encoding}\nTVqQAAMAAAAEAAAA\n`;
+    const parts = `--b\nContent-Type: text/plain\n\nHi\n--b\n${empty}--b\n${program}--b--\n`;
+    const raw = `${HEAD}Content-Type: multipart/mixed; boundary=b\n\n${parts}`;
+    expect(await refusalOf(raw)).toContain('554 5.6.0 attachments.1.filename: names a file of the type .exe');
+  });
 });
