@@ -144,9 +144,7 @@ function setOf(stored: readonly Stored[]) {
 function togetherFate({ each, files }: Stored, outcomes: readonly SetOutcome[]): Fate | undefined {
   const kept = outcomes.filter((outcome) => outcome.kind !== 'refused');
   if (kept.length < outcomes.length) {
-    const own = outcomes.find(
-      ({ kind, ...of }) => kind === 'refused' && !('error' in of && of.error.cause instanceof AppError),
-    );
+    const own = outcomes.find((each) => each.kind === 'refused' && !(each.error.cause instanceof AppError));
     return own?.kind === 'refused' ? own : undefined;
   }
   const { letter } = each.wish;

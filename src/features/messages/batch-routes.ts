@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../errors.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { batchResource, sendBatchBody, sendBatchQuery } from './batch-schema.ts';
+import { readerOf } from './letter-presenter.ts';
 import type { MessageService } from './service.ts';
 
 /** POST /messages/batch. @param errors those of messages, which an atomic batch has as a whole */
@@ -29,10 +30,8 @@ export function createBatchRoute(messages: MessageService, errors: ErrorCode[]):
     responses: { 200: { description: 'What became of each message.', schema: batchResource } },
     errors,
     async handler({ tenant, query, body, idempotencyKey, ctx }) {
-      const { principal, requests } = ctx.state;
-      const reader = { isAssistant: (principal?.grant ?? null) !== null };
-      const options = { atomic: query.atomic === 'true', idempotencyKey, requests };
-      const { answer, replayed } = await messages.sendBatch(tenant, reader, body, options);
+      const options = { atomic: query.atomic === 'true', idempotencyKey, requests: ctx.state.requests };
+      const { answer, replayed } = await messages.sendBatch(tenant, readerOf({ ctx }), body, options);
       return { status: 200, body: answer, replayed };
     },
   });

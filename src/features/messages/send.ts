@@ -276,8 +276,8 @@ function createAccept(deps: SendDeps, parts: SendParts): (wanted: Wanted) => Pro
     const { message } = wish;
     if (message.test) {
       await requireTestCapacity(pool, tenant.accountId, async () => {
-        const key = keptKeyOf(wanted);
-        return key !== undefined && isKeyTaken(pool, { brandId: tenant.brandId, ...key });
+        const asked = keptKeyOf(wanted);
+        return asked !== undefined && isKeyTaken(pool, { brandId: tenant.brandId, ...asked });
       });
     }
     const refusal = message.test ? null : held.refusal(tenant.accountId, waitingKindOf(message));

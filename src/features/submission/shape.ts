@@ -34,7 +34,7 @@ export type Shape =
   | { kind: 'refused'; reason: string };
 
 const MAX_TEXT_BYTES = 2 * 1024 * 1024;
-export const MAX_FILES = 20;
+const MAX_FILES = 20;
 
 const REBUILT_MULTIPARTS: ReadonlySet<string> = new Set(['mixed', 'alternative', 'related']);
 /** Types whose bytes a signature covers, or that only their own programs read. */

@@ -62,7 +62,7 @@ interface State {
 const needsTls = () => new SubmissionRefusal(530, '5.7.0', 'Must issue a STARTTLS command first');
 const needsLogin = () => new SubmissionRefusal(530, '5.7.0', 'Authentication required');
 
-const isLoopback = (address: string) =>
+export const isLoopback = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 
 /** The login and the current mail of each session. */

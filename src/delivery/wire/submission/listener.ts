@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import { createProxyCheck } from '../../../platform/auth/client-address.ts';
@@ -10,7 +9,7 @@ import { type ConnectionLimits, createConnectionLimits } from '../listening/conn
 import { LimitedServer } from '../listening/limited-server.ts';
 import type { TlsPair } from '../listening/tls-files.ts';
 import { createSubmissionCounts, type SubmissionCounts } from './counts.ts';
-import { createDialogue, type Dialogue } from './dialogue.ts';
+import { createDialogue, type Dialogue, isLoopback } from './dialogue.ts';
 import { createLogins, type LoginDeps } from './login.ts';
 import type { Submit } from './port.ts';
 import { createSubmissionRate, type RateLimits, type SubmissionRate } from './rate.ts';
@@ -185,8 +184,7 @@ async function listen(server: LimitedServer, port: number, host: string): Promis
   return (server.server.address() as AddressInfo).port;
 }
 
-const isLoopback = (host: string) =>
-  host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+const isLoopbackHost = (host: string) => host === 'localhost' || isLoopback(host);
 
 function createShared(options: SubmissionListenerOptions, rate: SubmissionRate): Shared {
   const { host, tls, log } = options;
@@ -200,7 +198,7 @@ function createShared(options: SubmissionListenerOptions, rate: SubmissionRate):
       spool: createSpool(options),
       rate,
       burstOf: options.limits.burstOf,
-      clearLogins: options.clearLogins && isLoopback(host) && options.trustedProxies.length === 0,
+      clearLogins: options.clearLogins && isLoopbackHost(host) && options.trustedProxies.length === 0,
       offersTls: tls !== null,
       counts,
     }),

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../errors.ts';
 import { parseKey } from '../../../platform/auth/api-key.ts';
-import { loginNetwork } from '../../../platform/auth/client-address.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
 import { createTokenBuckets } from '../../../platform/processes/token-buckets.ts';
+import { networkOf } from '../listening/connections.ts';
 import { SubmissionRefusal } from './port.ts';
 
 /** The caller that an API key stands for. */
@@ -116,7 +116,7 @@ export function createLogins({ findKey, nowMs = () => performance.now() }: Login
 
   return {
     async check(password, address) {
-      const network = loginNetwork(address === '' ? null : address);
+      const network = networkOf(address);
       if (parseKey(password) === null) {
         count(`no key from ${network}`);
         throw notAKey();
