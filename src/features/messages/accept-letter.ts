@@ -27,7 +27,7 @@ function acceptedOf(outcomes: readonly SetOutcome[]): KeptOutcome[] {
   });
 }
 
-/** How often the files of a letter are stored again, if they are removed before the letter names them. */
+/** Maximum number of times that the files of a letter are stored again, if they are removed before it names them. */
 const MAX_LOST_FILES = 2;
 
 type AcceptSet = ReturnType<typeof createSetAcceptor>;
@@ -35,7 +35,7 @@ type AcceptSet = ReturnType<typeof createSetAcceptor>;
 /** How a message can be found again. */
 export type Keyed = Pick<SetRow, 'idempotencyKey' | 'fingerprint' | 'hiddenKey' | 'alias'>;
 
-/** A message or letter that is there. */
+/** An accepted message or letter. */
 export type AcceptedWish =
   | { kind: 'written'; accepted: Omit<JustAccepted, 'idempotencyKey'> }
   /** By an earlier request with its key. */
@@ -47,7 +47,7 @@ type AcceptLetter = (tenant: Tenant, keyed: Keyed, wish: LetterWish) => Promise<
 export const rowsOf = ({ copies }: LetterDraft, keyed: Keyed): SetRow[] =>
   copies.map((copy, n) => ({ ...copy, ...(n === 0 ? keyed : { idempotencyKey: null, fingerprint: null }) }));
 
-/** What became of the copies of a letter that are all there. */
+/** The outcome of a letter whose copies are all written, now or by an earlier request. */
 export function acceptedLetter(
   { message, letter }: LetterWish,
   stored: readonly NewAttachment[],
@@ -78,7 +78,7 @@ export function createLetterAcceptor(
   return async (tenant, keyed, wish) => {
     const { letter } = wish;
     const files = letter.opaque ? [letter.opaque.body] : wish.files;
-    // A blob that was stored before is there once.
+    // The bytes of a file that is already in the blob store are not here, so they cannot be stored again.
     const mayStoreAgain = files.every(({ blobKey = null }) => blobKey === null);
     const until = wish.message.scheduled_at;
     for (let left = MAX_LOST_FILES; ; left -= 1) {
@@ -94,7 +94,7 @@ export function createLetterAcceptor(
           if (left > 0 && mayStoreAgain) continue;
           throw new AppError('unavailable', 'a file of the message was removed meanwhile; try again');
         }
-        // If it is unknown whether the letter is there, its files must stay until they are looked at.
+        // If it is unknown whether the letter was committed, its files must stay until housekeeping checks them.
         if (error instanceof AppError && error.code !== 'unavailable') {
           await attachments.releaseFiles(tenant, files);
         }

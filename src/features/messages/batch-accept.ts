@@ -1,4 +1,4 @@
-/** Writes the messages of a batch: each for itself, or all in one transaction. */
+/** Writes the messages of a batch: each on its own, or all in one transaction. */
 import type { NewAttachment, NewLetter } from '../../delivery/ledger/accept/new-letter.ts';
 import { FileGoneError } from '../../delivery/ledger/accept/write-set.ts';
 import { AppError } from '../../errors.ts';
@@ -10,7 +10,7 @@ import type { JustAccepted } from './accepted.ts';
 import { acceptedLetter, type AcceptedWish, rowsOf, type Wish } from './accept-letter.ts';
 import type { SendDeps, SendParts } from './send.ts';
 
-/** A transaction takes as many messages without files, with as many bytes, so that none holds its locks for long. */
+/** Maximum number and bytes of messages in one transaction, so that none holds its locks for long. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** Number of letters that are written at the same time. Each takes a connection. */
@@ -76,7 +76,7 @@ function refusalOf(error: unknown): Fate {
   throw error;
 }
 
-/** Accepts messages, each for itself. */
+/** Accepts messages, each on its own. */
 export async function acceptEach(
   _deps: SendDeps,
   { acceptSet, acceptLetter }: SendParts,
@@ -107,7 +107,7 @@ export async function acceptEach(
   return fates;
 }
 
-/** How often the files of letters are stored again, if they are removed before the letters name them. */
+/** Maximum number of times that files of letters are stored again, if they are removed before the letters name them. */
 const MAX_LOST_FILES = 2;
 
 interface Stored {

@@ -37,11 +37,12 @@ import { messageKeyOf, MESSAGES_ENDPOINT } from './message-key.ts';
 import { findForeignKeys } from './sent-by.ts';
 import { NO_FILES, payloadOf, type SendDeps, type SendParts } from './send.ts';
 
-/** As many messages count as one request. */
+/** Number of messages that count as one request. */
 const MESSAGES_PER_REQUEST = 10;
 /**
- * Contents of a batch together. Those of `default` and of templates are written for each message: the statement of an
- * atomic batch has them all, and those of any other are in memory until they are written.
+ * Maximum size of the contents of a batch. Those of `default` and of templates count for each message, because each is
+ * written with its own. The statement of an atomic batch has all of them; for any other batch, they are in memory until
+ * they are written.
  */
 const MAX_MEGABYTES = { atomic: 32, other: 128 };
 const MEGABYTE = 1024 * 1024;
@@ -68,7 +69,7 @@ export type SendBatch = (
   options: BatchOptions,
 ) => Promise<{ answer: BatchResource; replayed: boolean }>;
 
-/** A batch on its way. What becomes of its messages is in `fates`, by their places. */
+/** A batch that is being sent. `fates` has what became of its messages, by their places. */
 interface Batch {
   tenant: Tenant;
   reader: Reader;
@@ -178,7 +179,7 @@ async function findEarlier({ pool }: SendDeps, { tenant, fates }: Batch, items: 
   }
 }
 
-/** Refuses messages with whose keys others have sent, if the caller must not see that. */
+/** Refuses messages whose keys other callers have used, if this caller must not see their messages. */
 async function refuseForeign(
   { pool }: SendDeps,
   { tenant, fates }: Batch,
@@ -251,7 +252,7 @@ function requireFit({ atomic }: Batch, bytes: number): void {
   throw invalid({ messages: [`have more than ${most} MB together; send fewer at once`] });
 }
 
-/** The bytes of the contents that the request gives, roughly: those that are too many need not be hashed. */
+/** The size of the contents in the request, at least: if it is too large, the contents need not be hashed. */
 const givenBytes = (items: readonly BatchItem[]) =>
   items.reduce((sum, { body: { html = '', body = '' } }) => sum + html.length + body.length, 0);
 
@@ -291,7 +292,7 @@ async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<B
   await requireRoom(deps, parts, tenant, wishes);
   const accept = batch.atomic ? acceptTogether : acceptEach;
   for (const [place, fate] of await accept(deps, parts, tenant, wishes)) batch.fates.set(place, fate);
-  // Others may have sent with the keys meanwhile.
+  // Other callers may have used the keys in the meantime.
   await refuseForeign(deps, batch, read);
   requireAll(batch);
   return items;
@@ -305,7 +306,11 @@ function latestOf({ fates }: Batch, items: readonly BatchItem[]): Date | null {
   return times.length === 0 ? null : new Date(Math.max(Date.now(), ...times));
 }
 
-/** What is kept of the batch. An outcome that only the moment decided is not, so that the batch can be repeated. */
+/**
+ * Keeps the outcomes of the batch.
+ * @throws AppError unavailable if a message was refused with it: then nothing is kept, so that the client can repeat the
+ *   batch
+ */
 async function keep(
   { pool }: SendDeps,
   batch: Batch,
@@ -337,7 +342,7 @@ export function createBatch(deps: SendDeps, parts: SendParts): SendBatch {
       const kept = await keep(deps, batch, items);
       return { answer: await present(tenant, reader, kept, batch.fates), replayed: false };
     } catch (error) {
-      // What is refused later has cost as much as what is accepted.
+      // A batch that is refused after that costs as much as one that is accepted.
       if (!batch.begun) await requests?.giveBack();
       throw error;
     }

@@ -15,7 +15,7 @@ import { type AcceptedMessage, presentMessage, shownStatus } from './presenter.t
 
 const REASON = 'canceled by a request';
 
-/** Whether a request takes messages from senders that have claimed them: it tries without first. */
+/** Whether a request recalls messages from senders that have claimed them. Its first try does not. */
 export interface Recall {
   needed: boolean;
 }
@@ -72,10 +72,10 @@ export function refusedBy(
   return new AppError('invalid_transition', `${row.id === asked.id ? 'the message' : other} ${why}`);
 }
 
-/** What keeps messages from being canceled. Those that others cannot change come first. */
+/** What keeps messages from being canceled. Those that a retry cannot remove come before those that it can. */
 const obstacles = ['sending', 'unknown', 'other_class', 'left', 'unchecked', 'claimed', 'ended'] as const;
 
-/** The words for all others are those of their status. */
+/** For the others, the error names the status of the message. */
 const reasons: Partial<Record<CancelOutcome, string>> = {
   sending: 'is being sent and can no longer be canceled',
   unknown: 'has an attempt without a known outcome and can no longer be canceled',

@@ -72,19 +72,19 @@ export interface Sending {
     idempotencyKey: string | null,
   ): Promise<SendResult>;
   /**
-   * Accepts a copy of a transactional message: with its recipient, content, files and sender, through all present
-   * checks.
+   * Accepts a copy of a transactional message, with its recipient, content, files and sender. All present checks
+   * apply.
    * @throws AppError as `send` does; not_found; test_key; validation_error if it cannot be resent
    */
   resend(tenant: Tenant, reader: Reader, id: number, idempotencyKey: string | null): Promise<SendResult>;
   /**
-   * Accepts an email that a program submitted as a mail, with what a request cannot say.
+   * Accepts an email that a program submitted by SMTP, which can say what a request cannot.
    * @throws AppError as `send` does
    */
   sendMail(tenant: Tenant, mail: MailToSend): Promise<SendResult>;
 }
 
-/** An email that was submitted as a mail. */
+/** An email that a program submitted by SMTP. */
 export interface MailToSend extends MailParts, Pick<Wanted, 'key' | 'hiddenKey' | 'alias' | 'fingerprint'> {
   fields: MailFields;
   /** In the order of its header; those of `bcc` are in none. */
@@ -150,11 +150,11 @@ interface Wanted {
   key: string | null;
   /** Of the payload; null without a key. */
   fingerprint: Buffer | null;
-  /** In place of a key. */
+  /** Replaces a key that the client did not give. */
   hiddenKey?: HiddenKey | undefined;
-  /** As of a `Submission`. */
+  /** As in `Submission`. */
   alias?: Buffer | undefined;
-  /** Whether drafting it takes a while, so that an earlier result is looked for first. */
+  /** Whether drafting takes a while. An earlier result is then looked up first. */
   slow: boolean;
   /** @throws AppError */
   draft(): Promise<Wish>;
@@ -220,7 +220,7 @@ function createAcceptors(deps: SendDeps) {
   };
 }
 
-/** What all ways to send have in common. Of each, a process has one. */
+/** What all ways to send share. A process has one of each. */
 export interface SendParts extends ReturnType<typeof createAcceptors> {
   /**
    * Checks a request against the brand's present senders and templates.

@@ -1,4 +1,4 @@
-/** Who gets a submitted mail, and who stands in its header. */
+/** Who gets a submitted mail, and whom its header names. */
 import type { Mailbox } from 'postal-mime';
 import type { MailToSend } from '../messages/service.ts';
 import { quotedName } from '../../delivery/content/read/mailboxes.ts';
@@ -34,12 +34,12 @@ export function senderIn({ from }: SubmittedFields): string {
 }
 
 interface Sorted extends Pick<MailToSend, 'recipients' | 'addresses' | 'places'> {
-  /** Addresses of To and Cc that are left out, because they stand there before. */
+  /** Number of addresses of To and Cc that are left out, because To or Cc has named them before. */
   repeated: number;
 }
 
 /**
- * Sorts the recipients of the envelope by the fields of the header that name them. Those of no field are of `bcc`.
+ * Sorts the recipients of the envelope by the fields of the header that name them. Those that no field names are `bcc`.
  * @throws SubmissionRefusal if the header has something that is no address, or too many
  */
 export function sortRecipients({ to, cc }: SubmittedFields, envelope: readonly EmailAddress[]): Sorted {

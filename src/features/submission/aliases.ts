@@ -1,4 +1,4 @@
-/** The Message-IDs that clients gave their mail. Sent mail has one of its own, so that replies name it. */
+/** The Message-IDs that clients gave their mail. Sent mail has a Message-ID of Carillon, which replies name. */
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { parseMessageReference, messageReference } from '../../delivery/terms/addresses/reference.ts';
@@ -25,7 +25,7 @@ export interface ThreadFields {
 }
 
 /**
- * Replaces the ids of earlier mail that the brand has submitted by those that its recipients know.
+ * Replaces the Message-IDs that clients gave earlier mail of the brand with those that recipients have seen.
  * @returns the fields with all other ids as they were
  */
 export async function withSentIds(

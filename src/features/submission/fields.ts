@@ -3,10 +3,10 @@ import { decodeWords, type Header, type Mailbox } from 'postal-mime';
 import { isReservedHeader } from '../../delivery/content/mime/reserved-headers.ts';
 import { mailboxesIn, valuesOf } from '../../delivery/content/read/mailboxes.ts';
 
-/** What begins the fields with which a mail says what a request to the API says in its body. */
+/** The prefix of header fields that correspond to fields of a request to the API. */
 const OWN_PREFIX = 'x-carillon-';
 
-/** What installations of Carillon write for an SMTP provider, which this one may be for another. */
+/** A field that Carillon writes for its SMTP provider, which may be another installation of Carillon. */
 const isOfProvider = (name: string, value: string) =>
   name === 'x-carillon-tags' && /\bmessage_id=\d+/.test(value);
 

@@ -81,7 +81,7 @@ async function keepBytes({ home, accountId }: ReadJob, bytes: Buffer, stored: st
   return { size, sha256: Buffer.from(sha256, 'hex'), folded: null, blobKey };
 }
 
-/** Decodes, checks and keeps a file. @throws RefusedError */
+/** Decodes and checks a file. @throws RefusedError */
 async function readFile(
   job: ReadJob,
   mail: Buffer,

@@ -35,7 +35,7 @@ const TRACE: ReadonlySet<string> = new Set(['received', 'return-path', 'delivere
 
 const readFile = ({ sha256, ...file }: SubmittedFile): ReadFile => ({ ...file, sha256: Buffer.from(sha256) });
 
-/** The files of a mail, as they are stored: the body of one that passes as it is is one. */
+/** The files of a mail, as they are stored. The body of a mail that passes byte for byte is its only file. */
 const storedFiles = ({ content }: SubmittedParts): ReadFile[] =>
   (content.kind === 'opaque' ? [content.body] : content.files).map(readFile);
 
@@ -67,7 +67,7 @@ export function openSubmission(deps: SubmissionRoleDeps): Submission {
   });
 }
 
-/** What the mail is beside its addresses, before the rules of requests are applied. */
+/** The mail without its addresses, as fields of a request that are not checked yet. */
 function wishOf({ fields, content }: SubmittedParts, own: OwnFields, headers: Record<string, string>) {
   const { idempotencyKey: _key, tags, tracking, ...others } = own;
   const isTemplate = own.template_id !== undefined;
@@ -100,7 +100,7 @@ function checkedFields(wish: ReturnType<typeof wishOf>): MailFields {
   return parsed.value as MailFields;
 }
 
-/** What a mail asks for, as a request would, and how many addresses it repeats. @throws AppError, SubmissionRefusal */
+/** Reads a mail as a request, and counts the addresses that it repeats. @throws AppError, SubmissionRefusal */
 async function mailToSend(
   deps: SubmissionDeps,
   submitted: SubmittedMail,
@@ -138,7 +138,7 @@ interface Noted {
   repeated: number;
 }
 
-/** Logs what an accepted mail is sent without. */
+/** Logs what is left out of an accepted mail, and why it passes byte for byte. */
 function note({ log, accountId, id, parts: { fields, content }, repeated }: Noted): void {
   const leftOut = fields.leftOut.filter((name) => !TRACE.has(name));
   const leftOutOfParts = content.kind === 'rebuilt' ? content.leftOut : [];

@@ -1,6 +1,6 @@
 /**
- * Decides whether a mail is built again from its texts and files, so that it is tracked and signed as all mail, or passes
- * byte for byte, because something of it would be lost.
+ * Decides whether a mail is rebuilt from its texts and files, so that it is tracked and signed like all mail, or passes byte
+ * for byte, because rebuilding would lose something.
  */
 import { parseMediaType } from '../../delivery/content/mime/parameters.ts';
 import { exactTextOf } from '../../delivery/content/read/leaf-text.ts';

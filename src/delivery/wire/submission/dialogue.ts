@@ -84,8 +84,8 @@ class Sessions {
 /**
  * Decides about each command of a client.
  *
- * The library offers AUTH whenever it is enabled, so it is disabled for each session without TLS. But then the library no
- * longer asks for a login, so each command here does.
+ * The library offers AUTH in every session in which it is enabled, so sessions without TLS disable it. The library then
+ * no longer requires a login, so each command here does.
  */
 class SubmissionDialogue implements Dialogue {
   readonly #deps: DialogueDeps;
@@ -98,7 +98,7 @@ class SubmissionDialogue implements Dialogue {
   connected(session: SMTPServerSession): void {
     this.#sessions.begin(session);
     session.disabledCommands = [
-      // Jokes that the library knows.
+      // Joke commands of the library.
       ...['WIZ', 'SHELL', 'KILL'],
       ...(this.#mayLogIn(session) ? [] : ['AUTH']),
       // The library would use a certificate whose key is public.

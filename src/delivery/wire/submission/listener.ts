@@ -55,11 +55,13 @@ export interface SubmissionListener {
   stop(): Promise<void>;
 }
 
+/** Without any bytes while a mail arrives. Between mails, `UNTIL_DATA_MS` ends a connection earlier. */
 const IDLE_MS = 10 * 60_000;
+/** Until the first or the next mail begins. */
 const UNTIL_DATA_MS = 2 * 60_000;
 const LIFETIME_MS = 60 * 60_000;
-/** Without a login. Each costs the client a reply. */
-const MAX_COMMANDS_OF_STRANGERS = 20;
+/** Maximum number of commands of a client that has not logged in. */
+const MAX_UNAUTHENTICATED_COMMANDS = 20;
 
 /** What the servers of all ports share. */
 interface Shared {
@@ -102,7 +104,7 @@ function fixedOptions(options: SubmissionListenerOptions, isTls: boolean): SMTPS
     size: options.maxBytes,
     socketTimeout: IDLE_MS,
     closeTimeout: options.graceMs,
-    maxAllowedUnauthenticatedCommands: MAX_COMMANDS_OF_STRANGERS,
+    maxAllowedUnauthenticatedCommands: MAX_UNAUTHENTICATED_COMMANDS,
     disableReverseLookup: true,
     lenientAddressParsing: true,
     logger: false,

@@ -56,7 +56,7 @@ const unknownKey = () => new SubmissionRefusal(535, '5.7.8', 'the API key is unk
 /** Keys are secrets: caches know their hashes only. */
 const digestOf = (text: string) => hash('sha256', text, 'base64');
 
-/** @returns what starts a check, unless one of the same name has not ended: then its result is that of both */
+/** @returns a function that starts a check, or returns the result of the one of the same name that is still running */
 function createSharedChecks() {
   const checks = new Map<string, Promise<KeyCaller>>();
   return (name: string, check: () => Promise<KeyCaller>): Promise<KeyCaller> => {
@@ -73,11 +73,11 @@ export function createLogins({ findKey, nowMs = () => performance.now() }: Login
   const failures = createTokenBuckets(nowMs, MAX_NETWORKS);
   const refusedAt = new LRUCache<string, number>({ max: MAX_REFUSED });
   const knownAt = new LRUCache<string, number>({ max: MAX_KNOWN });
-  // A program that opens many connections at first is one login, not as many failures as it has connections.
+  // A program that opens many connections at once counts as one login. Otherwise, a wrong key would fail once for each.
   const once = createSharedChecks();
   const isWithin = (at: number | undefined, ms: number) => at !== undefined && nowMs() - at < ms;
 
-  /** Counts a failure before it is certain, so that many at once get no more tries than one after the other. */
+  /** Counts a failure before it is certain, so that parallel logins get no more tries than successive ones. */
   function count(name: string): void {
     const { allowed } = failures.take(name, FAILURES_PER_MINUTE / 60, FAILURES_PER_MINUTE);
     if (!allowed) throw tooMany();

@@ -26,7 +26,7 @@ export interface SpooledMail {
 export interface SubmittedMail {
   /** The brand of the key that has logged in, with the key as actor: as it was at `MAIL FROM`. */
   tenant: Tenant;
-  /** The address of `MAIL FROM`, as the client wrote it; never empty. Nothing is sent from it: return paths are ours. */
+  /** The address of `MAIL FROM`, as the client wrote it; never empty. Carillon sends with its own return path instead. */
   from: string;
   /** The addresses of `RCPT TO`, in order, each once by its `key`. At least one, and at most 100. */
   recipients: readonly EmailAddress[];

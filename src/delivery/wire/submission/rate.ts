@@ -17,7 +17,7 @@ export interface RateLimits {
 
 export interface SubmissionRate {
   /**
-   * Counts the recipients of a mail. Near the limit, first waits some seconds: many programs take a refusal for final.
+   * Counts the recipients of a mail. Near the limit, first waits some seconds: many programs treat a refusal as final.
    * @throws AppError `rate_limited`
    */
   count(caller: string, perSecond: number, recipients: number): Promise<void>;

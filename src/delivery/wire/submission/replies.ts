@@ -5,13 +5,13 @@ import { SubmissionRefusal } from './port.ts';
 
 type Status = [responseCode: number, enhancedCode: string];
 
-const forGood: Status = [554, '5.7.1'];
+const permanent: Status = [554, '5.7.1'];
 /** A smarthost keeps the mail for days, and a program shows the sentence. */
 const noFunds: Status = [452, '4.3.1'];
 
 /**
- * The replies to errors of the API. A code that is not here is a mistake in the mail that no repetition mends; only the
- * codes of 500 and more are repeated.
+ * The replies to errors of the API. 4xx: the client may send the mail again; 5xx: it must not. A code that is not here is
+ * a mistake that sending the mail again does not correct.
  */
 const statuses: Partial<Record<ErrorCode, Status>> = {
   validation_error: [554, '5.6.0'],
@@ -46,7 +46,7 @@ function refusalOf(error: unknown, log: Logger): SubmissionRefusal {
   if (error instanceof SubmissionRefusal) return error;
   if (error instanceof TinyPieces) return new SubmissionRefusal(421, '4.7.0', error.message);
   if (error instanceof AppError) {
-    const [responseCode, enhancedCode] = statuses[error.code] ?? forGood;
+    const [responseCode, enhancedCode] = statuses[error.code] ?? permanent;
     if (responseCode === 451) log.warn({ err: error }, 'mail not accepted; the client will retry');
     return new SubmissionRefusal(responseCode, enhancedCode, sentence(error), { cause: error });
   }
