@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { roles } from '../../src/roles/names.ts';
+import { certificates } from '../support/submission.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { useEngine, type TestEngine } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
@@ -41,6 +42,8 @@ describe('carillon start <role>', () => {
       PORT: '0',
       MAIL_PORT: '0',
       SUBMISSION_PORTS: '0',
+      SUBMISSION_TLS_CERT_FILE: certificates.first.cert,
+      SUBMISSION_TLS_KEY_FILE: certificates.first.key,
       ...settings,
     });
     programs.push(program);

@@ -306,10 +306,13 @@ function latestOf({ fates }: Batch, items: readonly BatchItem[]): Date | null {
   return times.length === 0 ? null : new Date(Math.max(Date.now(), ...times));
 }
 
+/** Whether a message is refused for a reason that ends by itself. */
+const isPassing = ({ code }: AppError): boolean => code === 'unavailable' || code === 'rate_limited';
+
 /**
  * Keeps the outcomes of the batch.
- * @throws AppError unavailable if a message was refused with it: then nothing is kept, so that the client can repeat the
- *   batch
+ * @throws AppError unavailable or rate_limited if a message was refused with it: then nothing is kept, so that the client
+ *   can repeat the batch
  */
 async function keep(
   { pool }: SendDeps,
@@ -320,8 +323,7 @@ async function keep(
   const inOrder = [...fates].sort(([one], [other]) => one - other).map(([, fate]) => fate);
   const results = inOrder.map(keptResult);
   if (request === null) return results;
-  for (const fate of inOrder)
-    if (fate.kind === 'refused' && fate.error.code === 'unavailable') throw fate.error;
+  for (const fate of inOrder) if (fate.kind === 'refused' && isPassing(fate.error)) throw fate.error;
   return keepBatch(pool, tenant, request, results, latestOf(batch, items));
 }
 

@@ -274,13 +274,15 @@ function createAccept(deps: SendDeps, parts: SendParts): (wanted: Wanted) => Pro
       throw error;
     }
     const { message } = wish;
+    const copies = wish.letter?.copies.length ?? 1;
     if (message.test) {
-      await requireTestCapacity(pool, tenant.accountId, async () => {
+      const isReplay = async () => {
         const asked = keptKeyOf(wanted);
         return asked !== undefined && isKeyTaken(pool, { brandId: tenant.brandId, ...asked });
-      });
+      };
+      await requireTestCapacity(pool, tenant.accountId, isReplay, copies);
     }
-    const refusal = message.test ? null : held.refusal(tenant.accountId, waitingKindOf(message));
+    const refusal = message.test ? null : held.refusal(tenant.accountId, waitingKindOf(message), copies);
     if (refusal) {
       const replay = await kept();
       if (replay) return replay;

@@ -99,10 +99,11 @@ describe('a running installation', () => {
       'temporal_ui_url',
       'database_url',
       'mailbox_url',
+      'smtp_url',
       'pids',
     ]);
     expect(first.pids.mail).not.toBeNull();
-    expect(alivePids(first.pids)).toHaveLength(6);
+    expect(alivePids(first.pids)).toHaveLength(7);
     expect(first.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(first.console_url).toBe(`${first.base_url}/console`);
   });
@@ -296,7 +297,7 @@ describe('an installation that is started while a former one stops', () => {
     forgetRun();
     writeFileSync(gone, '');
     const { pids: next } = await untilUp(second);
-    expect(alivePids(next)).toHaveLength(6);
+    expect(alivePids(next)).toHaveLength(7);
     second.child.kill('SIGINT');
     expect(await second.ended).toBe(0);
   }

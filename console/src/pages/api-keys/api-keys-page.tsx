@@ -55,10 +55,10 @@ export function ApiKeysPage() {
               empty={<NoKeys revoked={list.search.revoked === 'true'} />}
             />
             <Pager list={list} page={page} />
+            <SmtpCard />
           </>
         )}
       </QueryView>
-      <SmtpCard />
       {creating && (
         <CreateKeyDialog
           onClose={() => setCreating(false)}
