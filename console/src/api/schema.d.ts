@@ -3230,39 +3230,6 @@ export interface components {
             ip: string | null;
             request_id: string | null;
         };
-        BatchMessage: {
-            /** @enum {string} */
-            channel?: "email" | "sms";
-            to?: string | string[];
-            cc?: string | string[];
-            bcc?: string | string[];
-            subject?: string;
-            html?: string;
-            body?: string;
-            template_id?: number;
-            variables?: {
-                [key: string]: unknown;
-            };
-            from?: string;
-            from_email?: string;
-            reply_to?: string | string[];
-            in_reply_to?: string;
-            references?: string[];
-            headers?: {
-                [key: string]: string;
-            };
-            tags?: {
-                [key: string]: string;
-            };
-            tracking?: {
-                opens?: boolean;
-                clicks?: boolean;
-            };
-            /** Format: date-time */
-            scheduled_at?: string;
-            attachments?: components["schemas"]["NewAttachment"][];
-            idempotency_key?: string;
-        };
         Brand: {
             id: number;
             account_id: number;
@@ -5002,6 +4969,39 @@ export interface components {
                     [key: string]: unknown;
                 };
             }[];
+        };
+        MessageOfBatch: {
+            /** @enum {string} */
+            channel?: "email" | "sms";
+            to?: string | string[];
+            cc?: string | string[];
+            bcc?: string | string[];
+            subject?: string;
+            html?: string;
+            body?: string;
+            template_id?: number;
+            variables?: {
+                [key: string]: unknown;
+            };
+            from?: string;
+            from_email?: string;
+            reply_to?: string | string[];
+            in_reply_to?: string;
+            references?: string[];
+            headers?: {
+                [key: string]: string;
+            };
+            tags?: {
+                [key: string]: string;
+            };
+            tracking?: {
+                opens?: boolean;
+                clicks?: boolean;
+            };
+            /** Format: date-time */
+            scheduled_at?: string;
+            attachments?: components["schemas"]["NewAttachment"][];
+            idempotency_key?: string;
         };
         NewAttachment: {
             filename?: string;
@@ -8764,7 +8764,7 @@ export interface operations {
                         scheduled_at?: string;
                         attachments?: components["schemas"]["NewAttachment"][];
                     };
-                    messages: components["schemas"]["BatchMessage"][];
+                    messages: components["schemas"]["MessageOfBatch"][];
                 };
             };
         };

@@ -37,7 +37,8 @@ const batchMessage = z
   .strictObject({ ...messageFields, idempotency_key: key })
   .partial()
   .meta({
-    id: 'BatchMessage',
+    // After EmailMessage in the alphabet: some generators name what both contain after the first.
+    id: 'MessageOfBatch',
     description: 'The fields of `POST /messages`. Those that are missing are taken from `default`.',
   });
 

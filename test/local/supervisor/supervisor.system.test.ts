@@ -195,7 +195,7 @@ describe('a running installation', () => {
       env: { ...process.env, ...freePorts, CARILLON_HOME: home, npm_lifecycle_event: 'start' },
     });
     const { pids } = await until(
-      () => (alivePids(devFile().pids).length === 6 ? devFile() : null),
+      () => (alivePids(devFile().pids).length === 7 ? devFile() : null),
       () => 'it does not start',
       60_000,
     );
