@@ -88,7 +88,7 @@ describe('carillon start --dev', () => {
 
   it('stops everything at SIGTERM', async () => {
     const pids = Object.values(dev.pids).filter((pid) => pid !== null);
-    expect(pids).toHaveLength(6);
+    expect(pids).toHaveLength(7);
     program.child.kill('SIGTERM');
     expect(await program.ended).toBe(0);
     expect(pids.filter(isAlive)).toEqual([]);

@@ -1,5 +1,4 @@
-// A mail that is rebuilt has the texts, files, ids and addresses that it had, as Python's email package reads both. Signed
-// and encrypted mail has its bytes, and other programs verify and decrypt it.
+// Rebuilt mail arrives equal by Python's email package, and signed or encrypted mail byte for byte.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
