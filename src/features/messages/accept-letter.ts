@@ -70,6 +70,28 @@ function opaqueBody({ fields }: OpaqueDraft, [body]: readonly NewAttachment[]): 
 const contentOfLetter = ({ opaque }: LetterDraft, stored: NewAttachment[]) =>
   opaque ? { files: [], opaque: opaqueBody(opaque, stored) } : { files: stored };
 
+/**
+ * Repeats what stores files of letters and writes the letters, if files are removed in between.
+ * @param what the files, in the words of the error
+ * @param attempt stores the files and writes the letters. It throws FileGoneError if it has to be repeated
+ * @throws AppError unavailable if files are removed again and again, or cannot be stored again
+ */
+export async function untilFilesStay<Result>(
+  what: string,
+  attempt: () => Promise<Result>,
+  mayStoreAgain = true,
+): Promise<Result> {
+  for (let left = MAX_LOST_FILES; ; left -= 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof FileGoneError)) throw error;
+      if (left === 0 || !mayStoreAgain)
+        throw new AppError('unavailable', `${what} was removed meanwhile; try again`);
+    }
+  }
+}
+
 /** Creates the function that stores the files of a letter and accepts its copies, all or none. */
 export function createLetterAcceptor(
   attachments: Pick<Attachments, 'storeFiles' | 'releaseFiles'>,
@@ -81,25 +103,22 @@ export function createLetterAcceptor(
     // The bytes of a file that is already in the blob store are not here, so they cannot be stored again.
     const mayStoreAgain = files.every(({ blobKey = null }) => blobKey === null);
     const until = wish.message.scheduled_at;
-    for (let left = MAX_LOST_FILES; ; left -= 1) {
+    const attempt = async () => {
       const stored = await attachments.storeFiles(tenant, files, { until });
+      const rows = rowsOf(letter, keyed);
+      const content = contentOfLetter(letter, stored);
+      const letters = [{ first: 0, count: rows.length, letter: { ...letter.letter, ...content } }];
       try {
-        const rows = rowsOf(letter, keyed);
-        const content = contentOfLetter(letter, stored);
-        const letters = [{ first: 0, count: rows.length, letter: { ...letter.letter, ...content } }];
         const { outcomes } = await acceptSet(rows, { atomic: true, letters });
         return acceptedLetter(wish, stored, acceptedOf(outcomes));
       } catch (error) {
-        if (error instanceof FileGoneError) {
-          if (left > 0 && mayStoreAgain) continue;
-          throw new AppError('unavailable', 'a file of the message was removed meanwhile; try again');
-        }
         // If it is unknown whether the letter was committed, its files must stay until housekeeping checks them.
         if (error instanceof AppError && error.code !== 'unavailable') {
           await attachments.releaseFiles(tenant, files);
         }
         throw error;
       }
-    }
+    };
+    return untilFilesStay('a file of the message', attempt, mayStoreAgain);
   };
 }

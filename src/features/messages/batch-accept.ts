@@ -1,13 +1,12 @@
 /** Writes the messages of a batch: each on its own, or all in one transaction. */
 import type { NewAttachment, NewLetter } from '../../delivery/ledger/accept/new-letter.ts';
-import { FileGoneError } from '../../delivery/ledger/accept/write-set.ts';
 import { AppError } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { mapSeveral } from '../../platform/processes/map-in-turns.ts';
 import { bytesOf } from './accept.ts';
 import type { SetOutcome, SetRow } from './accept-set.ts';
 import type { JustAccepted } from './accepted.ts';
-import { acceptedLetter, type AcceptedWish, rowsOf, type Wish } from './accept-letter.ts';
+import { acceptedLetter, type AcceptedWish, rowsOf, untilFilesStay, type Wish } from './accept-letter.ts';
 import type { SendDeps, SendParts } from './send.ts';
 
 /** Maximum number and bytes of messages in one transaction, so that none holds its locks for long. */
@@ -107,9 +106,6 @@ export async function acceptEach(
   return fates;
 }
 
-/** Maximum number of times that files of letters are stored again, if they are removed before the letters name them. */
-const MAX_LOST_FILES = 2;
-
 interface Stored {
   each: BatchWish;
   files: NewAttachment[];
@@ -166,26 +162,21 @@ export async function acceptTogether(
   if (wishes.length === 0) return new Map();
   const release = () =>
     mapSeveral(wishes, LETTERS_AT_ONCE, ({ wish }) => deps.attachments.releaseFiles(tenant, wish.files));
-  for (let left = MAX_LOST_FILES; ; left -= 1) {
+  return untilFilesStay('a file', async () => {
     const stored = await storeFiles(deps, tenant, wishes);
     const { rows, letters } = setOf(stored);
-    try {
-      const { committed, outcomes } = await acceptSet(rows, {
-        atomic: true,
-        ...(letters.length > 0 && { letters }),
-      });
-      if (!committed) await release();
-      let next = 0;
-      return new Map(
-        stored.flatMap((each) => {
-          const count = each.each.wish.letter?.copies.length ?? 1;
-          const fate = togetherFate(each, outcomes.slice(next, (next += count)));
-          return fate ? [[each.each.place, fate] as const] : [];
-        }),
-      );
-    } catch (error) {
-      if (!(error instanceof FileGoneError)) throw error;
-      if (left === 0) throw new AppError('unavailable', 'a file was removed meanwhile; try again');
-    }
-  }
+    const { committed, outcomes } = await acceptSet(rows, {
+      atomic: true,
+      ...(letters.length > 0 && { letters }),
+    });
+    if (!committed) await release();
+    let next = 0;
+    return new Map(
+      stored.flatMap((each) => {
+        const count = each.each.wish.letter?.copies.length ?? 1;
+        const fate = togetherFate(each, outcomes.slice(next, (next += count)));
+        return fate ? [[each.each.place, fate] as const] : [];
+      }),
+    );
+  });
 }
