@@ -120,6 +120,7 @@ import * as batches from './0152_batches.ts';
 import * as sendKeys from './0153_send_keys.ts';
 import * as submission from './0154_submission.ts';
 import * as checkedClaims from './0155_checked_claims.ts';
+import * as flowCohorts from './0156_flow_cohorts.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -245,4 +246,5 @@ export const migrations = [
   sendKeys,
   submission,
   checkedClaims,
+  flowCohorts,
 ];

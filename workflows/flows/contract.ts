@@ -1,5 +1,9 @@
-/** The run of one contact through a flow, and the audience of a flow. This file imports nothing. */
+/**
+ * The run of one contact through a flow, the cohorts in which many runs share a clock, and the audience of a flow. This
+ * file imports nothing.
+ */
 export const flowRunType = 'flowRun';
+export const flowCohortType = 'flowCohort';
 export const flowAudienceType = 'flowAudience';
 
 export interface FlowRunInput {
@@ -10,6 +14,14 @@ export interface FlowRunInput {
   asleep?: { until: string | null; state: FlowRunState };
 }
 
+export interface FlowCohortInput {
+  schema: 1;
+  cohortId: number;
+  accountId: number;
+  /** Given if the workflow continues as new before a long wait; its history then begins with the wait. */
+  asleep?: { until: string | null; state: FlowCohortState };
+}
+
 export interface FlowAudienceInput {
   schema: 1;
   flowId: number;
@@ -18,6 +30,11 @@ export interface FlowAudienceInput {
 
 export function flowRunWorkflowId(flowId: number, contactId: number, cause: string): string {
   return `flow-run/${flowId}/${contactId}/${cause}`;
+}
+
+/** @param n the number of the cohort in its flow */
+export function flowCohortWorkflowId(flowId: number, n: number): string {
+  return `flow-cohort/${flowId}/${n}`;
 }
 
 export function flowAudienceWorkflowId(flowId: number): string {
@@ -31,9 +48,17 @@ export const flowRunSignals = {
   cancel: 'cancel',
 } as const;
 
+export const flowCohortSignals = {
+  /** From Carillon: a run was added, or may be due earlier. */
+  wake: 'wake',
+  /** From an operator: end all runs of the cohort. */
+  cancel: 'cancel',
+} as const;
+
 export const flowAudienceSignals = { wake: 'wake' } as const;
 
 export const flowRunQueries = { state: 'state' } as const;
+export const flowCohortQueries = { state: 'state' } as const;
 
 /** What a run does and waits for, as the query and the current details show it. No personal data. */
 export interface FlowRunState {
@@ -86,6 +111,49 @@ export interface FlowRunActivities {
   callWebhook(runId: number, stepId: number, asOf: string): Promise<void>;
   /** Ends the run on behalf of an operator, if it is active. */
   cancelRun(runId: number, asOf: string): Promise<void>;
+}
+
+/** Active runs of a cohort that are at the same step and wait for the same. No personal data. */
+export interface FlowCohortGroup {
+  /** The step that they are at; null: before the first. */
+  stepId: number | null;
+  /** `time`, `event`, `webhook`, `quiet_hours` or `resume`; null: the step is due. */
+  waitsFor: string | null;
+  /** The event that they wait for; null: none. */
+  eventName: string | null;
+  count: number;
+  /** When the first of them is due, in ISO 8601; null if no time is set. */
+  next: string | null;
+}
+
+/** The runs of a cohort, as the query and the current details show them. */
+export interface FlowCohortState {
+  /** Such as `flow 12: 1,000 runs; 412 wait until 09:00, 380 wait for order_placed, 208 have ended; next at 09:00`. */
+  sentence: string;
+  runs: number;
+  ended: number;
+  /** The largest groups of the others. */
+  groups: FlowCohortGroup[];
+}
+
+export interface FlowCohortStep {
+  /** `wait`: until `until` or a signal; `again`: more runs are due; `done`: all have ended, and no run is added. */
+  next: 'wait' | 'again' | 'done';
+  /** ISO 8601; null to wait only for a signal. */
+  until: string | null;
+  /** Whether requests of webhook steps are due; see `callCohort`. */
+  callsDue: boolean;
+  state: FlowCohortState;
+}
+
+/** `asOf` is the workflow's time at the call, in ISO 8601. */
+export interface FlowCohortActivities {
+  /** Takes the due steps of the cohort's runs, many of them in each transaction, for up to `stayMs`. */
+  advanceCohort(cohortId: number, asOf: string, stayMs: number): Promise<FlowCohortStep>;
+  /** Makes the requests of webhook steps that are due, and stores the responses. Failed ones become due later. */
+  callCohort(cohortId: number, asOf: string): Promise<void>;
+  /** Ends all active runs on behalf of an operator. */
+  cancelCohort(cohortId: number, asOf: string): Promise<void>;
 }
 
 export interface FlowAudienceStep {

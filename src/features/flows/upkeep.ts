@@ -1,6 +1,6 @@
 import { batchTask, daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
-import { flowAudienceSource, flowRunSource } from './workflow.ts';
+import { flowAudienceSource, flowCohortSource, flowRunSource } from './workflow.ts';
 
 /** How long outcomes are kept, in days: longer than `brakes.ts` looks back. */
 const OUTCOME_DAYS = 8;
@@ -209,7 +209,7 @@ export const flowsUpkeep: Upkeep = {
     waitingMessages,
     unusedHeaders,
   ],
-  expectedWorkflows: [flowAudienceSource, flowRunSource],
+  expectedWorkflows: [flowAudienceSource, flowCohortSource, flowRunSource],
   sealed: [
     {
       table: 'flow_header_secrets',

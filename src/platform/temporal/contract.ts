@@ -5,13 +5,15 @@
 
 /**
  * The task queues. `orchestration` is for workflows and short activities. `flows` is for the workflows of flow runs:
- * thousands may start at once, and must not delay other workflows. `bulk` is for long or numerous activities, which
+ * thousands may start at once, and must not delay other workflows. `cohorts` is for the workflows of cohorts of runs and
+ * their activities: earlier versions do not serve it. `bulk` is for long or numerous activities, which
  * must not delay the short ones. `calls` is for the requests of flows to clients' endpoints, which may not answer. The
  * `worker` role serves these. `delivery` is only for the lanes' activities, and `sender` serves it.
  */
 export const taskQueues = {
   orchestration: 'orchestration',
   flows: 'flows',
+  cohorts: 'cohorts',
   bulk: 'bulk',
   calls: 'calls',
   delivery: 'delivery',

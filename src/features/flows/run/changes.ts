@@ -7,11 +7,10 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
-import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import type { Pulse } from '../../../platform/processes/pulse.ts';
 import type { Repeating } from '../../../platform/processes/repeat.ts';
 import type { FlowVersionReader } from '../versions.ts';
-import { flowRunWake, type RunOfFlow } from '../workflow.ts';
+import { runOfFlowColumns, wakeRuns } from '../cohorts/wakes.ts';
 import { endRuns } from './ends.ts';
 import { moveToVersion, type RunOfPage } from './move-to-version.ts';
 import { makePage } from './pages.ts';
@@ -59,18 +58,13 @@ async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undef
 /** Locks the next active runs. Their workflows may wait for them until the page is committed. */
 async function nextRuns(trx: Queryable, change: ChangeRow, limit: number): Promise<RunOfPage[]> {
   const { rows } = await trx.query<RunOfPage>(
-    `select r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause,
-       r.version_id, r.step_id, r.record, r.test, r.due_at, coalesce(r.waits_for = 'resume', false) as held, r.held_at,
+    `select ${runOfFlowColumns('r')}, r.version_id, r.step_id, r.record, r.test, r.due_at, coalesce(r.waits_for = 'resume', false) as held, r.held_at,
        r.waits_for = 'event' and exists (select 1 from flow_arrivals a where a.run_id = r.id) as arrived
      from flow_runs r where r.flow_id = $1 and r.id > $2 and r.id <= $3 and r.state = 'active'
      order by r.id limit $4 for no key update of r`,
     [change.flow_id, change.cursor, change.up_to, limit],
   );
   return rows;
-}
-
-async function wakeRuns(trx: Queryable, runs: readonly RunOfFlow[]): Promise<void> {
-  await appendToOutbox(trx, runs.map(flowRunWake), 2);
 }
 
 /** Changes the runs of a page. */
@@ -88,6 +82,7 @@ async function changeRuns(
       return wakeRuns(
         trx,
         runs.filter(({ held, arrived }) => held || arrived),
+        2,
       );
     case 'exit_overdue': {
       // A later pause may have held the run again.
@@ -98,6 +93,7 @@ async function changeRuns(
       return wakeRuns(
         trx,
         runs.filter((run) => !isOverdue(run) && (run.held || run.arrived)),
+        2,
       );
     }
     case 'archive':
@@ -106,7 +102,7 @@ async function changeRuns(
     case 'move': {
       if (data?.version_id === undefined) return;
       const to = await versions(data.version_id, trx);
-      return wakeRuns(trx, await moveToVersion(trx, runs, versions, { to, since, asOf }));
+      return wakeRuns(trx, await moveToVersion(trx, runs, versions, { to, since, asOf }), 2);
     }
   }
 }

@@ -1,8 +1,8 @@
 /** Ends runs independently of their steps: by their goal, by a client, or with their flow or contact. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import { countForFlow, type FlowCountChange } from '../counts.ts';
-import { flowRunWake, type RunOfFlow } from '../workflow.ts';
+import { runOfFlowColumns, wakeRuns } from '../cohorts/wakes.ts';
+import type { RunOfFlow } from '../workflow.ts';
 
 /** How a run ends. */
 export interface RunEnd {
@@ -30,7 +30,7 @@ const endSql = `
   set state = $2, reason = $3, step_id = null, waits_for = null, due_at = null, engine_expected_by = null, ended_at = $4,
     updated_at = now(), event = case when $3 = 'contact_deleted' then null else r.event end
   from picked p where r.id = p.id
-  returning r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause, r.test`;
+  returning ${runOfFlowColumns('r')}, r.test`;
 
 /** Counts ended runs, except test runs. */
 export async function countEnds(
@@ -61,13 +61,11 @@ export async function endRuns(
 ): Promise<number> {
   if (ids.length === 0) return 0;
   const { rows } = await trx.query<EndedRun>({
-    name: 'end_flow_runs',
+    name: 'end_flow_runs_2',
     text: endSql,
     values: [ids, end.state, end.reason, asOf],
   });
   await countEnds(trx, rows, end);
-  if (priority !== null) {
-    await appendToOutbox(trx, rows.map(flowRunWake), priority);
-  }
+  if (priority !== null) await wakeRuns(trx, rows, priority);
   return rows.length;
 }

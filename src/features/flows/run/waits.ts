@@ -4,8 +4,8 @@
  * to waiting runs themselves. So each event is either found or delivered, and never both.
  */
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { appendToOutbox } from '../../../platform/outbox/append.ts';
-import { flowRunWake, type RunOfFlow } from '../workflow.ts';
+import { runOfFlowColumns, wakeRuns } from '../cohorts/wakes.ts';
+import type { RunOfFlow } from '../workflow.ts';
 import type { ArrivedEvent } from './interpreter.ts';
 
 /** The step id under which runs wait for the goal of their flow. */
@@ -38,7 +38,7 @@ const arriveSql = `
     on conflict do nothing
     returning run_id
   )
-  select r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause
+  select ${runOfFlowColumns('r')}
   from flow_runs r where r.id in (select run_id from arrived) order by r.id`;
 
 /**
@@ -58,11 +58,11 @@ export async function arrive(trx: Queryable, events: readonly ArrivingEvent[]): 
     created_at: createdAt,
   }));
   const { rows } = await trx.query<RunOfFlow>({
-    name: 'flow_arrivals_2',
+    name: 'flow_arrivals_3',
     text: arriveSql,
     values: [JSON.stringify(input)],
   });
-  await appendToOutbox(trx, rows.map(flowRunWake), 1);
+  await wakeRuns(trx, rows, 1);
   return rows.length;
 }
 
