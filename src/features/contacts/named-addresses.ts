@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { readPhone } from '../../delivery/terms/addresses/phone.ts';
 import { emailKeys, phoneKeys } from '../../delivery/terms/addresses/search-keys.ts';
-import type { RemovalStep } from './removal-work.ts';
+import { clearedPage, type RemovalStep } from './removal-work.ts';
 
 /** Bytes of a hash: enough that no two addresses of a brand have the same. */
 const HASH_BYTES = 8;
@@ -110,6 +110,7 @@ export function forgetInFilters({ table, columns }: StoredFilters): RemovalStep 
       ]);
     }
     if (ended.length === limit) return true;
-    return ended.length < rows.length ? 'later' : false;
+    if (ended.length < rows.length) return 'later';
+    return clearedPage([ended.length, unread.rows.length], Infinity);
   };
 }

@@ -33,15 +33,22 @@ export interface RemovedContact {
 }
 
 /**
+ * Whether there may be more rows to clear; `nothing`: there was none, so that the transaction may take the next step;
+ * `later`: retry when something that takes minutes or hours may have ended.
+ */
+export type Cleared = boolean | 'nothing' | 'later';
+
+/**
  * Clears the data that another feature has about a deleted contact.
  * @param limit maximum number of rows in one call
- * @returns whether there may be more rows; `later`: retry when something that takes minutes or hours may have ended
  */
-export type RemovalStep = (
-  trx: Queryable,
-  contact: RemovedContact,
-  limit: number,
-) => Promise<boolean | 'later'>;
+export type RemovalStep = (trx: Queryable, contact: RemovedContact, limit: number) => Promise<Cleared>;
+
+/** What a step returns that has cleared a page of rows of each kind. @param counts numbers of cleared rows, by kind */
+export function clearedPage(counts: readonly (number | null)[], limit: number): Cleared {
+  if (counts.some((count) => (count ?? 0) >= limit)) return true;
+  return counts.some((count) => (count ?? 0) > 0) ? false : 'nothing';
+}
 
 interface RemovalRow {
   id: number;
@@ -107,7 +114,7 @@ const furtherStep =
     const { account_id: accountId, brand_id: brandId, contact_id: contactId, addresses } = row;
     const contact = { accountId, brandId, contactId, requestedAt: row.requested_at };
     const more = await step(trx, { ...contact, addressKeys: addresses.map(({ key }) => key) }, PAGE_SIZE);
-    return { done: more !== true, later: more === 'later' };
+    return { done: more !== true, later: more === 'later', empty: more === 'nothing' };
   };
 
 const stepsOf = (row: RemovalRow, further: readonly RemovalStep[]): Step[] => [

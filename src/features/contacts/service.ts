@@ -31,7 +31,7 @@ export { forgetInFilters, namedIn } from './named-addresses.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts, scanMatching } from './scan.ts';
 export { type ContactValues, findContactValues } from './values.ts';
 export type { ContactKeys };
-export { type RemovalStep, removalsWaiting } from './removal-work.ts';
+export { type Cleared, clearedPage, type RemovalStep, removalsWaiting } from './removal-work.ts';
 
 /** Contacts of a brand, by the keys of the request. */
 export interface FoundContacts {

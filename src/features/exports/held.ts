@@ -3,7 +3,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { forgetInFilters, type RemovalStep } from '../contacts/service.ts';
+import { clearedPage, forgetInFilters, type RemovalStep } from '../contacts/service.ts';
 
 /** Bytes of a hash: enough that no two contacts or addresses of a brand have the same. */
 const HASH_BYTES = 8;
@@ -44,7 +44,7 @@ export const endExportsOfContact: RemovalStep = async (trx, contact) => {
   // This must come first: an export that completes after it is checked in the next call.
   const isUnderWay = await isBeingWritten(trx, brandId, requestedAt);
   const hashes = [{ contactId }, ...addressKeys.map((addressKey) => ({ addressKey }))].map(hashOf);
-  await trx.query(
+  const { rowCount } = await trx.query(
     `update exports e set expires_at = now()
      where e.brand_id = $1 and e.status = 'completed' and e.expires_at > now() and e.resource <> 'suppressions'
        and e.created_at < $2::timestamptz + ${MAY_HAVE_READ}
@@ -53,5 +53,5 @@ export const endExportsOfContact: RemovalStep = async (trx, contact) => {
          where p.export_id = e.id and (p.holds is null or position(h.hash in p.holds) > 0))`,
     [brandId, requestedAt, hashes],
   );
-  return isUnderWay ? 'later' : false;
+  return isUnderWay ? 'later' : clearedPage([rowCount], Infinity);
 };

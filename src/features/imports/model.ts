@@ -299,12 +299,13 @@ export async function clearExamplesOf(
   trx: Queryable,
   brandId: number,
   addressKeys: readonly string[],
-): Promise<void> {
-  await trx.query(
+): Promise<number> {
+  const { rowCount } = await trx.query(
     `update imports set examples = null, example_keys = null, encoding = encoding - 'samples'
      where brand_id = $1 and example_keys && $2::text[]`,
     [brandId, addressKeys],
   );
+  return rowCount ?? 0;
 }
 
 /** The time zone of the brand, for date-times of the file that name none; null if it has none. */

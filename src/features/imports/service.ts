@@ -6,7 +6,7 @@ import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
-import type { RemovalStep } from '../contacts/service.ts';
+import { clearedPage, type RemovalStep } from '../contacts/service.ts';
 import { requireLists } from '../lists/service.ts';
 import { ERROR_COLUMN, missingColumns, unknownTargets } from './columns.ts';
 import {
@@ -268,11 +268,9 @@ export async function requireColumns(
   );
 }
 
-/**
- * Clears a page of the failed rows with addresses of a deleted contact, and the examples from its row.
- * @returns whether there may be more
- */
+/** Clears a page of the failed rows with addresses of a deleted contact, and the examples from its row. */
 export const forgetImportedContact: RemovalStep = async (trx, { brandId, addressKeys }, limit) => {
-  await clearExamplesOf(trx, brandId, addressKeys);
-  return (await deleteErrorsOf(trx, brandId, addressKeys, limit)) === limit;
+  const examples = await clearExamplesOf(trx, brandId, addressKeys);
+  const errors = await deleteErrorsOf(trx, brandId, addressKeys, limit);
+  return errors === 0 && examples > 0 ? false : clearedPage([errors], limit);
 };

@@ -2,7 +2,7 @@ import { csvRecord } from '../../platform/csv/writer.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { RemovalStep } from '../contacts/service.ts';
+import { clearedPage, type RemovalStep } from '../contacts/service.ts';
 import type { Verdict } from './checks/verdict.ts';
 import type { Item } from './schema.ts';
 
@@ -127,7 +127,6 @@ async function waitForPages(trx: Queryable, { accountId, brandId }: BrandScope):
 
 /**
  * Clears one page of the addresses that operations still have of a deleted contact.
- * @returns whether there may be more
  */
 export const forgetValidatedContact: RemovalStep = async (trx, contact, limit) => {
   await waitForPages(trx, contact);
@@ -137,5 +136,5 @@ export const forgetValidatedContact: RemovalStep = async (trx, contact, limit) =
        select id from validation_items where contact_id = $1 and email is not null order by id limit $2 for update))`,
     [contact.contactId, limit],
   );
-  return (rowCount ?? 0) === limit;
+  return clearedPage([rowCount], limit);
 };

@@ -1,6 +1,7 @@
 /** Clears the data of deleted contacts from flows. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { answersSql } from '../steps/index.ts';
+import { clearedPage, type Cleared } from '../../contacts/service.ts';
 import { endRuns } from './ends.ts';
 
 /** A deleted contact, as in `RemovedContact` of contacts. */
@@ -41,13 +42,12 @@ const deleteLastSql = `
 /**
  * Ends a page of the runs of a deleted contact, and clears the events and webhook responses stored with them.
  * @param limit maximum number of rows per statement
- * @returns whether there may be more
  */
 export async function forgetContactInFlows(
   trx: Queryable,
   { contactId }: DeletedContact,
   limit: number,
-): Promise<boolean> {
+): Promise<Cleared> {
   const active = await trx.query<{ id: number }>(
     `select id from flow_runs where contact_id = $1 and state = 'active' order by id limit $2`,
     [contactId, limit],
@@ -63,5 +63,8 @@ export async function forgetContactInFlows(
   const answers = await trx.query(clearAnswersSql, [contactId, limit]);
   const arrivals = await trx.query(clearArrivalsSql, [contactId, limit]);
   const last = await trx.query(deleteLastSql, [contactId, limit]);
-  return [active, cleared, answers, arrivals, last].some(({ rowCount }) => (rowCount ?? 0) >= limit);
+  return clearedPage(
+    [active, cleared, answers, arrivals, last].map(({ rowCount }) => rowCount),
+    limit,
+  );
 }

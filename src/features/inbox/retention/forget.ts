@@ -1,4 +1,4 @@
-import type { RemovalStep } from '../../contacts/service.ts';
+import { clearedPage, type RemovalStep } from '../../contacts/service.ts';
 
 /**
  * SQL: the conversations of a deleted contact: linked to it, or with one of its addresses. `$1`: the brand, `$2`: the
@@ -32,7 +32,6 @@ const deleteWaitingSql = `
 /**
  * Deletes a page of the mail of a deleted contact: its conversations, and what it wrote that is in quarantine. The files
  * are removed soon after.
- * @returns whether there may be more
  */
 export const forgetContactInInbox: RemovalStep = async (trx, contact, limit) => {
   const { brandId, contactId, addressKeys, requestedAt } = contact;
@@ -41,5 +40,5 @@ export const forgetContactInInbox: RemovalStep = async (trx, contact, limit) => 
   if ((messages.rowCount ?? 0) >= limit) return true;
   const conversations = await trx.query(deleteConversationsSql, own);
   const waiting = await trx.query(deleteWaitingSql, [brandId, addressKeys, requestedAt, limit]);
-  return (conversations.rowCount ?? 0) >= limit || (waiting.rowCount ?? 0) >= limit;
+  return clearedPage([messages.rowCount, conversations.rowCount, waiting.rowCount], limit);
 };
