@@ -11,8 +11,14 @@ export type MessageClass = (typeof messageClasses)[keyof typeof messageClasses];
 /** How long a message may wait in total, for capacity or for a provider that refuses it temporarily. */
 export const MESSAGE_LIFETIME_HOURS = 72;
 
+/** How far ahead a message may be scheduled at most, in days. */
+export const MAX_SCHEDULED_DAYS = 30;
+
 /** SQL: an interval. */
 export const MESSAGE_LIFETIME = `interval '${MESSAGE_LIFETIME_HOURS} hours'`;
+
+/** The latest time for which a message can be scheduled now. */
+export const latestSchedule = (): Date => new Date(Date.now() + MAX_SCHEDULED_DAYS * 86_400_000);
 
 /** The states of a message. `sending` is not stored: it is shown while an intent covers the message. */
 export const messageStatuses = [

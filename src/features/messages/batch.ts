@@ -1,6 +1,7 @@
 /** Sends many messages by one request: each is created, replayed or refused for its own reason, or all or none are. */
 import { findKept, keptOutcome } from '../../delivery/ledger/accept/kept-keys.ts';
 import { requireTestCapacity } from '../../delivery/ledger/accept/test-messages.ts';
+import { latestSchedule } from '../../delivery/terms/message.ts';
 import { AppError, invalid, MAX_REPORTED } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {
@@ -298,12 +299,15 @@ async function decide(deps: SendDeps, parts: SendParts, batch: Batch): Promise<B
   return items;
 }
 
-/** The latest time at which one of the messages that are there is to be sent; null: all are sent at once. */
+/**
+ * Until when one of the messages that are there may be scheduled: a client may move it, and does not name the batch then;
+ * null: all are sent at once.
+ */
 function latestOf({ fates }: Batch, items: readonly BatchItem[]): Date | null {
-  const times = items.flatMap(({ place, body: { scheduled_at: time } }) =>
-    time === undefined || fates.get(place)?.kind === 'refused' ? [] : [Date.parse(time)],
+  const isScheduled = items.some(
+    ({ place, body }) => body.scheduled_at !== undefined && fates.get(place)?.kind !== 'refused',
   );
-  return times.length === 0 ? null : new Date(Math.max(Date.now(), ...times));
+  return isScheduled ? latestSchedule() : null;
 }
 
 /** Whether a message is refused for a reason that ends by itself. */

@@ -1,7 +1,7 @@
 /** The time at which a message is to be sent. */
+import { MAX_SCHEDULED_DAYS } from '../../delivery/terms/message.ts';
 import type { ValidationErrors } from '../../errors.ts';
 
-const MAX_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 /** A time that has passed by less means now: clocks differ, and requests take their time. */
 const GRACE_MS = 5 * 60_000;
@@ -21,7 +21,7 @@ export function readSchedule(
   if (text === undefined) return { time: null, errors: {} };
   const time = new Date(text);
   const ahead = time.getTime() - Date.now();
-  const days = Math.min(MAX_DAYS, contentDays);
+  const days = Math.min(MAX_SCHEDULED_DAYS, contentDays);
   const refused = (message: string) => ({ time: null, errors: { scheduled_at: [message] } });
   if (days === 0) return refused('cannot be given here: this installation keeps no contents');
   if (ahead > days * MS_PER_DAY) return refused(`must be at most ${days} days ahead`);

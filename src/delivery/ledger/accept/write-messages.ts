@@ -3,6 +3,7 @@ import { AppError } from '../../../errors.ts';
 import type { KeptKey } from '../../../platform/db/idempotency.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { hashedName } from '../../../platform/db/sql/names.ts';
+import { latestSchedule } from '../../terms/message.ts';
 import { isPaidByMessage } from '../../terms/units.ts';
 import { acceptRules, type LimitSettings } from '../limits/authority.ts';
 import { findKept, type KeptOutcome, keptOutcome, type MessageKey } from './kept-keys.ts';
@@ -146,6 +147,15 @@ const given = (
     })),
   );
 
+/**
+ * Until when a message may be scheduled, because the days of its key begin then; null: it is sent at once. A move of the
+ * message finds the key by the one it shows, so a hidden key counts from the latest time that a move can give it.
+ */
+function keptFrom({ scheduled_at: time, key }: AcceptedMessage): Date | null {
+  if (!time) return null;
+  return key?.shown === false ? latestSchedule() : time;
+}
+
 export function argumentsOf(messages: readonly AcceptedMessage[], options: WriteOptions): Arguments {
   const { source, limits, counted = true, money, tracking, rendered = false } = options;
   const reserving = money === 'reserve';
@@ -171,7 +181,7 @@ export function argumentsOf(messages: readonly AcceptedMessage[], options: Write
     domains: each(limited, ({ domain_id }) => domain_id ?? null),
     scheduled: each(
       messages.some(({ scheduled_at: time }) => time),
-      ({ scheduled_at: time }) => time ?? null,
+      keptFrom,
     ),
     // No limit counts a message that never leaves, even if it has its outcome later.
     statuses: each(limited, ({ status, provider }) => (provider === TEST_PROVIDER ? 'delivered' : status)),
