@@ -33,8 +33,9 @@ export function send(
 /** @param tags in ASCII */
 function dataOf(email: OutgoingMail, tags: string): SmtpSubmission['data'] {
   if (isLetter(email)) return tags === '' ? email.built : streamedAfter(tags, email.built);
-  const { text, data } = email.built;
-  return text === undefined ? Buffer.concat([Buffer.from(tags), data]) : tags + text;
+  const { built } = email;
+  // The bytes of a text are made when they are read.
+  return built.text === undefined ? Buffer.concat([Buffer.from(tags), built.data]) : tags + built.text;
 }
 
 function streamedAfter(tags: string, message: StreamedMessage): StreamedData {

@@ -31,6 +31,17 @@ it('precedes the signed message, whether it is given as bytes or as text', async
   expect(await handOver({ ...email, built: { ...email.built, text: DATA } })).toBe(header + DATA);
 });
 
+it('leaves the bytes of a text unmade, because they cost more than the rest of the hand-over', async () => {
+  const email = outgoingEmail({ data: DATA, tags });
+  const built = { ...email.built, text: DATA };
+  Object.defineProperty(built, 'data', {
+    get() {
+      throw new Error('the bytes are made');
+    },
+  });
+  expect(await handOver({ ...email, built })).toBe(header + DATA);
+});
+
 it('adds the campaign of a message', async () => {
   const raw = await handOver(outgoingEmail({ data: DATA, tags: { ...tags, campaign_id: '7' } }));
   expect(raw).toMatch(/^X-Carillon-Tags: .*; message_id=42; campaign_id=7\r\n/);
