@@ -41,6 +41,9 @@ export interface LoadedRun {
   due_at: Date | null;
   engine_expected_by: Date | null;
   updated_at: Date;
+  /** Null if the run has a workflow of its own. */
+  cohort_id: number | null;
+  retry_at: Date | null;
   flow_status: FlowStatus;
   quiet_hours: QuietHours | null;
   /** Whether the brand has a frequency cap. */
@@ -58,10 +61,11 @@ const STATEMENT_MS = 5_000;
  */
 export async function lockRun(trx: Queryable, runId: number): Promise<LoadedRun | null> {
   const { rows } = await trx.query<LoadedRun>({
-    name: 'lock_flow_run',
+    name: 'lock_flow_run_2',
     text: `
       select r.id, r.account_id, r.brand_id, r.flow_id, r.version_id, r.contact_id, r.cause, r.event, r.test,
         r.chain_depth, r.state, r.reason, r.record, r.moved, r.waits_for, r.due_at, r.engine_expected_by, r.updated_at,
+        r.cohort_id, r.retry_at,
         set_config('statement_timeout', '${STATEMENT_MS}', true), f.status as flow_status, b.quiet_hours, b.frequency_cap is not null as capped,
         c.id is not null as contact_exists
       from flow_runs r join flows f on f.id = r.flow_id join brands b on b.id = r.brand_id
