@@ -259,7 +259,6 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunAdvance
   return doSteps(deps, run, record, version, arrivals);
 }
 
-
 /**
  * Takes the due steps of a run in one transaction.
  * @param lateSince receives the time since which its step is due
