@@ -153,14 +153,13 @@ export async function send(
 ) {
   if (!step) throw new Error('the flow has no such step');
   const queued: string[] = [];
-  const result = await inTransaction(pool, (trx) =>
-    sender(
-      trx,
-      run,
-      { id: step.id, channel: step.type },
-      { asOf, onQueued: (backlog) => queued.push(backlog) },
-    ),
-  );
+  const sends = sender({ onQueued: (backlog) => void queued.push(backlog) });
+  const result = await inTransaction(pool, async (trx) => {
+    const [decided] = await sends.decide(trx, [{ run, step: { id: step.id, channel: step.type } }], asOf);
+    if (!decided) throw new Error('nothing was decided about the message');
+    await sends.write(trx);
+    return decided;
+  });
   const messageId = 'messageId' in result ? (result.messageId ?? 0) : 0;
   return { result, messageId, queued };
 }

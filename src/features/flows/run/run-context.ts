@@ -57,14 +57,19 @@ export function sendsMessages({ steps }: FlowVersion): boolean {
 /** Builds what steps act with. */
 function actingOf(deps: RunContextDeps, effects: Effects): Acting {
   const { trx, run, asOf, consumers, afterCommit, send, wakeSenders } = deps;
-  const onQueued = (backlog: string) => void afterCommit.push(() => wakeSenders(backlog));
+  const sends = send({ onQueued: (backlog) => void afterCommit.push(() => wakeSenders(backlog)) });
   return {
     trx,
     run,
     asOf,
     consumers,
     afterCommit,
-    send: (message) => send(trx, run, message, { asOf, onQueued }),
+    async send(step) {
+      const [result] = await sends.decide(trx, [{ run, step }], asOf);
+      if (!result) throw new Error('nothing was decided about the message of a step');
+      await sends.write(trx);
+      return result;
+    },
     holdLocks: () => void (effects.holdsLocks = true),
   };
 }

@@ -49,33 +49,55 @@ export interface FlowSenderDeps {
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
 }
 
-export interface SendOptions {
-  /** The time at which the run advances. */
-  asOf: Date;
-  /** Called with the backlog of a queued message: wake `send` with it after the commit. */
-  onQueued: (backlog: string) => void;
-}
-
 /** The step that sends, and its channel. */
-interface SendStep {
+export interface SendStep {
   id: number;
   channel: Channel;
 }
 
+export interface SendRequest {
+  run: SendingRun;
+  step: SendStep;
+}
+
+/** A message that a limit refused when it was to be written. */
+export interface RefusedSend {
+  runId: number;
+  stepId: number;
+  /** The code of the limit, such as `sandbox_limit_reached`. */
+  reason: string;
+}
+
+/** The messages of one transaction. */
+export interface FlowSends {
+  /**
+   * Decides about the messages of steps for the contacts of their runs, in the given order. A `sent` message is not
+   * written before {@link FlowSends.write}, which may change its result to `failed`.
+   * @param requests at most one for a contact
+   * @param asOf the time at which the runs advance
+   * @returns for each request `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price`,
+   *   `frequency_cap`, `automatic_mail` or `answer_limit`; `failed` with `detail.reason` `sender_not_verified` or
+   *   `content_rejected`; or `exit` with `unsubscribed`, `suppressed` or `contact_deleted`: the run ends
+   */
+  decide(
+    trx: Queryable,
+    requests: readonly SendRequest[],
+    asOf: Date,
+  ): Promise<(StepResult | { exit: string })[]>;
+  /** The ids of the runs whose messages are not written yet. */
+  readonly unwritten: ReadonlySet<number>;
+  /**
+   * Writes the messages that were decided. Call it last, because the counters of accounts stay locked until the commit.
+   * @returns those that a limit refused; their results have become `failed` with its code as `detail.reason`
+   */
+  write(trx: Queryable): Promise<RefusedSend[]>;
+}
+
 /**
- * Creates the message of a step for the run's contact.
- * @param trx the run's transaction
- * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price`, `frequency_cap`,
- *   `automatic_mail` or `answer_limit`; `failed` with `detail.reason`: `sender_not_verified`, `content_rejected`, or
- *   the code of the limit that refused the message, such as `sandbox_limit_reached`; or `exit` with `unsubscribed`,
- *   `suppressed` or `contact_deleted`: the run ends
+ * Begins the messages of a transaction.
+ * @param options `onQueued` is called with the backlog of each queued message: wake `send` with it after the commit
  */
-export type FlowSender = (
-  trx: Queryable,
-  run: SendingRun,
-  step: SendStep,
-  options: SendOptions,
-) => Promise<StepResult | { exit: string }>;
+export type FlowSender = (options: { onQueued: (backlog: string) => void }) => FlowSends;
 
 /** What is read before a message is created. */
 interface RecipientState {
@@ -323,9 +345,9 @@ export function createFlowSender(deps: FlowSenderDeps): FlowSender {
 
   async function send(
     trx: Queryable,
-    run: SendingRun,
-    step: SendStep,
-    { asOf, onQueued }: SendOptions,
+    { run, step }: SendRequest,
+    asOf: Date,
+    onQueued: (backlog: string) => void,
   ): Promise<StepResult | { exit: string }> {
     const { channel } = step;
     const state = await readRecipient(trx, run, step, deps.plusAddresses);
@@ -346,12 +368,28 @@ export function createFlowSender(deps: FlowSenderDeps): FlowSender {
     return { outcome: 'sent', messageId: state.messageId };
   }
 
-  return async (trx, run, step, options) => {
-    const result = await send(trx, run, step, options);
+  async function sendAndCount(
+    trx: Queryable,
+    request: SendRequest,
+    asOf: Date,
+    onQueued: (backlog: string) => void,
+  ) {
+    const { run, step } = request;
+    const result = await send(trx, request, asOf, onQueued);
     if (!run.test && 'outcome' in result && result.outcome !== 'sent') {
       const name = `${result.outcome as 'skipped' | 'failed'}:${String(result.detail?.reason)}` as const;
       await countForFlow(trx, [{ flowId: run.flow_id, stepId: step.id, name, n: 1 }]);
     }
     return result;
-  };
+  }
+
+  return ({ onQueued }) => ({
+    async decide(trx, requests, asOf) {
+      const results: (StepResult | { exit: string })[] = [];
+      for (const request of requests) results.push(await sendAndCount(trx, request, asOf, onQueued));
+      return results;
+    },
+    unwritten: new Set<number>(),
+    write: () => Promise.resolve([]),
+  });
 }
