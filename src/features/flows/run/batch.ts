@@ -255,7 +255,7 @@ async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunAdvance
     if (await isHeld(trx, run)) return hold(deps, run, record, version);
   }
   const counts = run.capped || run.event?.mail !== undefined;
-  if (counts && isDue(record, asOf) && sendsMessages(version)) await lockFrequency(trx, run.contact_id);
+  if (counts && isDue(record, asOf) && sendsMessages(version)) await lockFrequency(trx, [run.contact_id]);
   return doSteps(deps, run, record, version, arrivals);
 }
 

@@ -191,13 +191,20 @@ const capSql = `
   from contacts c where c.id = $2`;
 
 /**
- * Serializes the runs of a contact that count its messages, until the transaction ends. To avoid deadlocks, a run that
- * may send takes this lock right after that of its row, before all others.
+ * Serializes the runs of contacts that count their messages, until the transaction ends. To avoid deadlocks, a
+ * transaction takes the locks of all of its runs that may send at once, right after those of their rows and before all
+ * others.
  */
-export async function lockFrequency(trx: Queryable, contactId: number): Promise<void> {
-  await trx.query(`select pg_advisory_xact_lock(hashtextextended('frequency ' || $1::bigint, 0))`, [
-    contactId,
-  ]);
+export async function lockFrequency(trx: Queryable, contactIds: readonly number[]): Promise<void> {
+  if (contactIds.length === 0) return;
+  await trx.query({
+    name: 'lock_frequency',
+    // Two contacts may share a lock, so the order is that of the locks.
+    text: `select pg_advisory_xact_lock(l.key)
+           from (select distinct hashtextextended('frequency ' || id, 0) as key from unnest($1::bigint[]) as c (id)
+             order by 1) l`,
+    values: [contactIds],
+  });
 }
 
 /**
@@ -211,7 +218,7 @@ async function hasReachedCap(
   asOf: Date,
 ): Promise<boolean> {
   // The run already holds this lock, unless the brand got its cap only just now.
-  await lockFrequency(trx, contact_id);
+  await lockFrequency(trx, [contact_id]);
   const { rows } = await trx.query<{ reached: boolean }>({
     name: 'frequency_cap_reached',
     text: capSql,
@@ -230,7 +237,7 @@ async function refuseAnswer(
   if (!mail) return null;
   if (mail.auto_submitted) return 'automatic_mail';
   // The run already holds this lock, unless it was loaded before.
-  await lockFrequency(trx, contactId);
+  await lockFrequency(trx, [contactId]);
   return (await hasAnsweredEnough(trx, { brandId, contactId, inboxId: mail.inbox_id, asOf }))
     ? 'answer_limit'
     : null;
