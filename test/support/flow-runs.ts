@@ -2,7 +2,8 @@ import type pg from 'pg';
 import pino from 'pino';
 import { lockContacts } from '../../src/features/contact-events/service.ts';
 import { createTrackedEventConsumers } from '../../src/features/events.ts';
-import { firstRecord } from '../../src/features/flows/run/interpreter.ts';
+import { firstRecord, type StepResult } from '../../src/features/flows/run/interpreter.ts';
+import type { FlowSender } from '../../src/features/flows/run/send.ts';
 import { registerGoals } from '../../src/features/flows/run/waits.ts';
 import { draftEvent } from '../../src/features/contact-events/draft.ts';
 import { trackEventBody } from '../../src/features/contact-events/schema.ts';
@@ -100,6 +101,20 @@ export function insertRun(
     return id;
   });
 }
+
+/** Writes no messages. @param resultOf what becomes of the message of a run, which the path then shows */
+export function senderOfResults(resultOf: (runId: number) => StepResult | { exit: string }): FlowSender {
+  return () => ({
+    decide: (_trx, requests) => Promise.resolve(requests.map(({ run }) => resultOf(run.id))),
+    unwritten: new Set(),
+    write: () => Promise.resolve([]),
+  });
+}
+
+/** For runs that do not send. */
+export const sendsNothing: FlowSender = senderOfResults(() => {
+  throw new Error('nothing is sent here');
+});
 
 /** The row of a run. */
 export async function runRow(db: Queryable, id: number) {

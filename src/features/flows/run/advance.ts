@@ -31,7 +31,7 @@ export async function advanceRun(deps: AdvanceDeps, runId: number, asOf: Date): 
   let since = asOf;
   const lateSince = (time: Date) => void (since = time);
   try {
-    return await advanceOne(deps, runId, asOf, lateSince);
+    return await advanceOne(deps, runId, { asOf, kind: 'single' }, lateSince);
   } catch (error) {
     if (isFinal(error)) {
       const end = await endBroken(deps, runId, asOf, error);

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { timeIn } from '../../../platform/input/times.ts';
 import { isPresent, keysOfName, valueAt } from '../../segments/index.ts';
-import { type FilterScope, flowMatches } from '../filters.ts';
+import { type FilterScope, flowMatches, type RunScope } from '../filters.ts';
+import type { Filters } from '../steps/step.ts';
 import type { RunContext, Unreadable } from './interpreter.ts';
 import { contactTimezone } from './times.ts';
 
@@ -27,22 +28,29 @@ const timeColumns = [
   'last_interacted_at',
 ] as const;
 
-interface ContactTimes extends Record<(typeof timeColumns)[number], Date | null> {
+/** What runs read of a contact, apart from filters. */
+export interface ContactTimes extends Record<(typeof timeColumns)[number], Date | null> {
   data: Record<string, unknown>;
   country_code: string | null;
   brand_timezone: string | null;
 }
 
-async function readContact(db: Queryable, brandId: number, contactId: number): Promise<ContactTimes | null> {
-  const { rows } = await db.query<ContactTimes>({
-    name: 'flow_contact_times',
-    text: `select c.data, c.country_code, c.email_opt_in_at, c.email_opt_out_at, c.phone_opt_in_at, c.phone_opt_out_at,
-        c.created_at, c.updated_at, a.last_interacted_at, b.timezone as brand_timezone
-      from contacts c join brands b on b.id = c.brand_id left join contact_activity a on a.contact_id = c.id
-      where c.brand_id = $1 and c.id = $2`,
-    values: [brandId, contactId],
+/** Reads contacts of brands. @returns for each; null if the brand has no such contact */
+export async function readContacts(
+  db: Queryable,
+  wanted: readonly { brandId: number; contactId: number }[],
+): Promise<(ContactTimes | null)[]> {
+  const { rows } = await db.query<ContactTimes & { n: number }>({
+    name: 'times_of_flow_contacts',
+    text: `select w.n::int, c.data, c.country_code, c.email_opt_in_at, c.email_opt_out_at, c.phone_opt_in_at,
+        c.phone_opt_out_at, c.created_at, c.updated_at, a.last_interacted_at, b.timezone as brand_timezone
+      from unnest($1::bigint[], $2::bigint[]) with ordinality as w (brand_id, contact_id, n)
+      join contacts c on c.brand_id = w.brand_id and c.id = w.contact_id
+      join brands b on b.id = c.brand_id left join contact_activity a on a.contact_id = c.id`,
+    values: [wanted.map(({ brandId }) => brandId), wanted.map(({ contactId }) => contactId)],
   });
-  return rows[0] ?? null;
+  const found = new Map(rows.map((row) => [row.n, row]));
+  return wanted.map((_, n) => found.get(n + 1) ?? null);
 }
 
 /**
@@ -66,27 +74,34 @@ function timeOfField(contact: ContactTimes, field: string): Date | Unreadable | 
 }
 
 /** The contact to read, and the run for which it is read. */
-export interface ReadScope extends Omit<FilterScope, 'received'> {
+export interface ReadScope extends Omit<RunScope, 'received'> {
   flowId: number;
 }
+
+/** How the state of contacts is read: for one run, or for many at once. */
+export interface ContactReader<Scope extends RunScope> {
+  contact(of: { brandId: number; contactId: number }): Promise<ContactTimes | null>;
+  matches(scope: Scope, filters: Filters): Promise<boolean>;
+}
+
+type ContactReads = Pick<RunContext, 'matches' | 'timeOf' | 'timezone' | 'percentile'>;
 
 /**
  * The reading part of a run's context. It reads the contact again each time, because steps of the run change it.
  * @param scope called for each read
  */
-export function createContactReads(
-  db: Queryable,
-  scope: () => ReadScope,
-): Pick<RunContext, 'matches' | 'timeOf' | 'timezone' | 'percentile'> {
+export function readsOf<Scope extends ReadScope>(
+  reader: ContactReader<Scope & RunScope>,
+  scope: () => Scope,
+): ContactReads {
   async function contactNow(): Promise<ContactTimes | null> {
     const { brandId, contactId, changes } = scope();
-    const contact = await readContact(db, brandId, contactId);
+    const contact = await reader.contact({ brandId, contactId });
     return contact && { ...contact, data: { ...contact.data, ...changes?.data } };
   }
 
   return {
-    matches: (filters, received) =>
-      flowMatches(db, { ...scope(), received: received?.data ?? null }, filters),
+    matches: (filters, received) => reader.matches({ ...scope(), received: received?.data ?? null }, filters),
     async timeOf(field) {
       const contact = await contactNow();
       return contact && timeOfField(contact, field);
@@ -102,4 +117,19 @@ export function createContactReads(
       return percentileOf(flowId, contactId, stepId);
     },
   };
+}
+
+/** Like {@link readsOf}, for one run that reads by itself. */
+export function createContactReads(
+  db: Queryable,
+  scope: () => ReadScope & Pick<FilterScope, 'steps'>,
+): ContactReads {
+  const reader: ContactReader<ReadScope & FilterScope> = {
+    async contact(of) {
+      const [contact = null] = await readContacts(db, [of]);
+      return contact;
+    },
+    matches: (filterScope, filters) => flowMatches(db, filterScope, filters),
+  };
+  return readsOf(reader, scope);
 }

@@ -97,17 +97,18 @@ export interface RunContext {
   /** Adds a step to the path of the run, which leaves it now. `arrived`: when the run reached it. */
   record(step: Step, place: number, arrived: Date, result: StepResult): Promise<void>;
   /**
-   * Whether the transaction must take no further step, because others wait for its locks or its connection. Never true
-   * before its first step.
+   * Whether the transaction must stop before the step, because others wait for its locks or its connection, or because
+   * the step needs another kind of transaction.
+   * @param wait what the run has waited for at the step; null if it has just reached it
    */
-  mustCommit?(): boolean;
+  mustCommit?(step: Step, wait: RunWait | null): boolean;
 }
 
 /** How a transaction of a run stops. */
 export type Halt =
   | { halt: 'wait'; record: RunRecord }
   | { halt: 'call'; record: RunRecord; stepId: number }
-  /** Further steps are due. A transaction takes at most {@link MAX_STEPS_AT_ONCE}, and none while it locks events. */
+  /** Further steps are due. A transaction takes at most {@link MAX_STEPS_AT_ONCE}, see also {@link RunContext.mustCommit}. */
   | { halt: 'again'; record: RunRecord }
   | { halt: 'end'; record: RunRecord; state: 'completed' | 'exited'; reason: string };
 
@@ -188,10 +189,12 @@ export async function advanceSteps(
   for (let done = 0; now.stepId !== null; done += 1) {
     const found = find(steps, now.stepId, null, table);
     if (!found) return exited(now, 'step_removed');
-    if (done === MAX_STEPS_AT_ONCE || context.mustCommit?.()) return { halt: 'again', record: now };
+    const { step, next } = found;
+    if (done === MAX_STEPS_AT_ONCE || context.mustCommit?.(step, now.wait)) {
+      return { halt: 'again', record: now };
+    }
     const reason = now.wait === null || now.wait.for === 'quiet_hours' ? await context.mustExit() : null;
     if (reason !== null) return exited(now, reason);
-    const { step, next } = found;
     const move = await typeOf(step, table).run(step, { next, wait: now.wait, context });
     if ('wait' in move) return haltAt(step, { ...now, wait: move.wait });
     await context.record(step, now.steps, new Date(now.arrivedAt), move.result);

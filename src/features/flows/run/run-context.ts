@@ -1,38 +1,45 @@
-/** The context of a run: what its steps read and do in the run's transaction. */
-import type { Queryable } from '../../../platform/db/queryable.ts';
-import { lockContacts, type TrackedEventConsumer } from '../../contact-events/service.ts';
-import { readStepOutputs } from '../filters.ts';
-import { act, allSteps, awaitedEvent, sendingSteps, type Step } from '../steps/index.ts';
-import type { Acting, StoredStep } from '../steps/step.ts';
+/** The context of a run: what its steps read and do in the transaction. */
+import type { TrackedEventConsumer } from '../../contact-events/service.ts';
+import { act, allSteps, awaitedEvent, channelOf, isAlone, sendingSteps, type Step } from '../steps/index.ts';
+import { type Acting, isForEvent, type StoredStep } from '../steps/step.ts';
 import type { FlowVersion } from '../versions.ts';
-import { createContactReads } from './contact-reads.ts';
-import type { ArrivedEvent, AwaitedEvent, RunRecord, StepResult, RunContext } from './interpreter.ts';
+import { readsOf } from './contact-reads.ts';
+import type { ArrivedEvent, AwaitedEvent, RunContext, RunRecord, RunWait } from './interpreter.ts';
 import type { LoadedRun } from './load.ts';
-import { type PathRow, writePath } from './path.ts';
-import { type FlowSender, quietUntil } from './send.ts';
-import { type Arrival, awaitEvents } from './waits.ts';
+import { type BatchTransaction, type Questions, writeMessages } from './questions.ts';
+import { quietUntil } from './send.ts';
+import type { Arrival } from './waits.ts';
 
-export interface RunContextDeps {
-  trx: Queryable;
+/**
+ * What a transaction of many runs does. `acts`: all steps, except those that begin to wait for an event and those that a
+ * run must take alone. `waits`: it lets runs begin to wait for events, because messages and other effects must not wait
+ * for the locks of contacts.
+ */
+export type BatchKind = 'acts' | 'waits';
+
+/** `single`: all steps of a run with its own workflow. `alone`: the steps that a run of a cohort must take alone. */
+export type TransactionKind = BatchKind | 'single' | 'alone';
+
+/** A locked run that is active. */
+export interface ActiveRun {
   run: LoadedRun;
   version: FlowVersion;
   record: RunRecord;
-  asOf: Date;
   /** Events that have arrived for the run. */
   arrivals: readonly Arrival[];
-  send: FlowSender;
-  consumers: readonly TrackedEventConsumer[];
-  afterCommit: (() => void)[];
-  /** Called after the commit, with the backlog of each queued message. */
-  wakeSenders: (backlog: string) => void;
-  /** How long the transaction may take further steps, in ms; 2,000 by default. */
-  stepsMs?: number;
 }
 
-/** How long a transaction may take further steps before others have their turn, in ms. */
-const MAX_STEPS_MS = 2_000;
+/** What the contexts of the runs of a transaction share. */
+export interface ContextDeps extends BatchTransaction {
+  kind: TransactionKind;
+  questions: Questions;
+  consumers: readonly TrackedEventConsumer[];
+  afterCommit: (() => void)[];
+  /** When the transaction must take no further step: a time of `performance.now()`. */
+  stepsUntil: number;
+}
 
-/** What the steps of one transaction leave to be written together with the run. */
+/** What the steps of a run leave to be written together with it. */
 export interface Effects {
   /** Events that have been judged; they are not judged again. */
   judged: number[];
@@ -40,8 +47,10 @@ export interface Effects {
   ended: number[];
   /** Whether a step took locks for which events of the contact or brand, or test messages of the account, wait. */
   holdsLocks: boolean;
-  /** Writes the steps taken since the last call. */
-  writePath(): Promise<void>;
+  /** Whether the run has taken a step. */
+  isBegun: boolean;
+  /** Set if the run stopped before a step for another kind of transaction. */
+  stoppedFor: 'alone' | BatchKind | null;
 }
 
 /** Whether runs of a version may wait for events. */
@@ -55,67 +64,54 @@ export function sendsMessages({ steps }: FlowVersion): boolean {
 }
 
 /** Builds what steps act with. */
-function actingOf(deps: RunContextDeps, effects: Effects): Acting {
-  const { trx, run, asOf, consumers, afterCommit, send, wakeSenders } = deps;
-  const sends = send({ onQueued: (backlog) => void afterCommit.push(() => wakeSenders(backlog)) });
+function actingOf(deps: ContextDeps, { run }: ActiveRun, effects: Effects): Acting {
+  const { trx, asOf, consumers, afterCommit, questions } = deps;
   return {
     trx,
     run,
     asOf,
     consumers,
     afterCommit,
-    async send(step) {
-      const [result] = await sends.decide(trx, [{ run, step }], asOf);
-      if (!result) throw new Error('nothing was decided about the message of a step');
-      await sends.write(trx);
-      return result;
-    },
+    send: (step) => questions.send({ run, step }),
     holdLocks: () => void (effects.holdsLocks = true),
   };
 }
 
-/** Whether the step has already acted: a run that moved to another version may reach a step again. */
-async function hasActed({ trx, run }: RunContextDeps, { id }: StoredStep): Promise<boolean> {
-  if (!run.moved) return false;
-  const { rowCount } = await trx.query('select 1 from flow_run_steps where run_id = $1 and step_id = $2', [
-    run.id,
-    id,
-  ]);
-  return (rowCount ?? 0) > 0;
-}
-
-function actsOf(deps: RunContextDeps, effects: Effects): RunContext['act'] {
-  const acting = actingOf(deps, effects);
+function actsOf(deps: ContextDeps, of: ActiveRun, effects: Effects): RunContext['act'] {
+  const { run } = of;
+  const acting = actingOf(deps, of, effects);
   return async (step) => {
-    if (await hasActed(deps, step)) return { outcome: 'skipped', detail: { reason: 'already_done' } };
+    // A run that moved to another version may reach a step again.
+    if (run.moved && (await deps.questions.hasTaken({ run, step }))) {
+      return { outcome: 'skipped', detail: { reason: 'already_done' } };
+    }
+    // A step that is taken alone may lock what messages of others wait for.
+    if (channelOf(step) === null) await writeMessages(deps);
     return act(step, acting);
   };
 }
 
 /** Since when earlier events count for a wait. */
-async function countsSince(
-  { trx, run, record, asOf }: RunContextDeps,
+function countsSince(
+  asOf: Date,
+  { run, record }: ActiveRun,
   { id: stepId, include_since: since }: AwaitedEvent,
-): Promise<Date> {
+): { time: Date; leftStep?: number } {
+  if (since === 'entry') return { time: new Date(run.event?.created_at ?? record.enteredAt) };
+  if (since) return { time: asOf, leftStep: since.step };
   // If an earlier transaction or a move already brought the run to this step, events written since then count.
   const cameBefore = record.stepId === stepId && (record.wait === null || record.wait.for === 'event');
-  if (since === undefined) return cameBefore ? new Date(record.arrivedAt) : asOf;
-  const entered = new Date(run.event?.created_at ?? record.enteredAt);
-  if (since === 'entry') return entered;
-  const { rows } = await trx.query<{ left_at: Date | null }>(
-    'select max(left_at) as left_at from flow_run_steps where run_id = $1 and step_id = $2',
-    [run.id, since.step],
-  );
-  return rows[0]?.left_at ?? asOf;
+  return { time: cameBefore ? new Date(record.arrivedAt) : asOf };
 }
 
 function waitsOf(
-  deps: RunContextDeps,
+  { asOf, questions }: ContextDeps,
+  of: ActiveRun,
   effects: Effects,
 ): Pick<RunContext, 'awaitEvent' | 'arrivals' | 'endAwait'> {
-  const { trx, run } = deps;
+  const { run, arrivals } = of;
   const judge = (step: AwaitedEvent): ArrivedEvent[] => {
-    const own = deps.arrivals.filter(({ stepId }) => stepId === step.id);
+    const own = arrivals.filter(({ stepId }) => stepId === step.id);
     effects.judged.push(...own.map(({ id }) => id));
     return own;
   };
@@ -123,21 +119,19 @@ function waitsOf(
     async awaitEvent(step) {
       // Marks events as judged that arrived for an earlier version of the step; they do not count for this one.
       judge(step);
-      await effects.writePath();
-      // Events of the contact wait for this lock, so take it as late as possible, and take no further step under it.
+      // The run takes no further step under the lock of its contact, for which events wait.
       effects.holdsLocks = true;
-      await lockContacts(trx, [run.contact_id], 'exclusive');
-      return awaitEvents(trx, {
+      const wait = {
         runId: run.id,
         stepId: step.id,
         brandId: run.brand_id,
         contactId: run.contact_id,
         eventName: step.event_name,
         test: run.test,
-        since: await countsSince(deps, step),
         causeId: run.event?.id ?? null,
         again: step.include_since !== undefined,
-      });
+      };
+      return questions.awaitEvent({ wait, since: countsSince(asOf, of, step) });
     },
     arrivals: (step) => Promise.resolve(judge(step)),
     endAwait(step) {
@@ -147,28 +141,14 @@ function waitsOf(
   };
 }
 
-/** The result of a step whose request was made outside the transaction. */
-async function answerOf({ trx, run }: RunContextDeps, { id }: StoredStep): Promise<StepResult | null> {
-  const { rows } = await trx.query<{ outcome: string; detail: Record<string, unknown> | null }>(
-    `select outcome, detail from flow_run_steps where run_id = $1 and step_id = $2 order by iteration desc limit 1`,
-    [run.id, id],
-  );
-  const row = rows[0];
-  return row ? { outcome: row.outcome, ...(row.detail && { detail: row.detail }) } : null;
-}
-
-function factsOf(deps: RunContextDeps, effects: Effects) {
-  const { trx, run, version, asOf } = deps;
-  const reads = createContactReads(trx, () => ({
+function factsOf({ asOf, questions }: ContextDeps, { run, version }: ActiveRun) {
+  const reads = readsOf(questions, () => ({
+    runId: run.id,
     flowId: run.flow_id,
     brandId: run.brand_id,
     contactId: run.contact_id,
     asOf,
     trigger: run.event && (run.event.data ?? {}),
-    steps: async (ids) => {
-      await effects.writePath();
-      return readStepOutputs(trx, run.id, ids);
-    },
   }));
   return {
     ...reads,
@@ -176,34 +156,62 @@ function factsOf(deps: RunContextDeps, effects: Effects) {
       if (version.exitFilters.length === 0) return null;
       return (await reads.matches(version.exitFilters)) ? 'exit_filters' : null;
     },
-    quietUntil: async () => (run.quiet_hours ? quietUntil(run, await reads.timezone(), asOf) : null),
+    async quietUntil() {
+      const hours = run.quiet_hours;
+      if (hours === null) return null;
+      return quietUntil(run, hours.timezone === 'contact' ? await reads.timezone() : 'UTC', asOf);
+    },
+    answer: (step: StoredStep) => questions.answer({ run, step }),
   };
 }
 
+/** Whether a run must take a step in a transaction without others. */
+function mustBeAlone(run: LoadedRun, step: Step): boolean {
+  // Answers to mail are counted.
+  return isAlone(step) || (channelOf(step) !== null && run.event?.mail !== undefined);
+}
+
+function beginsToWait(step: Step, wait: RunWait | null): boolean {
+  const eventName = awaitedEvent(step);
+  return eventName !== null && !isForEvent(wait, eventName);
+}
+
+/** Returns the kind of transaction that takes the step instead of this one; null: this one takes it. */
+function otherKind(
+  kind: TransactionKind,
+  run: LoadedRun,
+  { step, wait, isBegun }: { step: Step; wait: RunWait | null; isBegun: boolean },
+): Effects['stoppedFor'] {
+  if (kind === 'single') return null;
+  if (mustBeAlone(run, step)) return kind === 'alone' ? null : 'alone';
+  if (kind === 'alone') return isBegun ? 'acts' : null;
+  const needed = beginsToWait(step, wait) ? 'waits' : 'acts';
+  return needed === kind ? null : needed;
+}
+
 /** Creates the context of a locked run. @returns the context, and what must be written after its steps */
-export function createRunContext(deps: RunContextDeps): { context: RunContext; effects: Effects } {
-  const { trx, run, asOf, stepsMs = MAX_STEPS_MS } = deps;
-  const path: PathRow[] = [];
-  const effects: Effects = {
-    judged: [],
-    ended: [],
-    holdsLocks: false,
-    writePath: () => writePath(trx, run, path.splice(0)),
-  };
-  const began = performance.now();
-  let isBegun = false;
+export function createRunContext(
+  deps: ContextDeps,
+  of: ActiveRun,
+): { context: RunContext; effects: Effects } {
+  const { asOf, kind, paths, stepsUntil } = deps;
+  const { run } = of;
+  const effects: Effects = { judged: [], ended: [], holdsLocks: false, isBegun: false, stoppedFor: null };
   const context: RunContext = {
     asOf,
-    ...factsOf(deps, effects),
-    act: actsOf(deps, effects),
-    ...waitsOf(deps, effects),
-    answer: (step) => answerOf(deps, step),
+    ...factsOf(deps, of),
+    act: actsOf(deps, of, effects),
+    ...waitsOf(deps, of, effects),
     record(step: Step, place, arrived, result) {
-      isBegun = true;
-      path.push({ step, place, arrived, left: asOf, result });
+      effects.isBegun = true;
+      paths.add({ run, step, place, arrived, left: asOf, result });
       return Promise.resolve();
     },
-    mustCommit: () => effects.holdsLocks || (isBegun && performance.now() - began > stepsMs),
+    mustCommit(step, wait) {
+      if (effects.holdsLocks) return true;
+      effects.stoppedFor = otherKind(kind, run, { step, wait, isBegun: effects.isBegun });
+      return effects.stoppedFor !== null || (effects.isBegun && performance.now() > stepsUntil);
+    },
   };
   return { context, effects };
 }

@@ -67,7 +67,7 @@ export async function arrive(trx: Queryable, events: readonly ArrivingEvent[]): 
 }
 
 /** A wait of one run for events of its contact. */
-interface NewWait {
+export interface NewWait {
   runId: number;
   stepId: number;
   brandId: number;
@@ -88,30 +88,55 @@ interface NewWait {
 /** Maximum number of earlier events that one wait reads, the earliest first. */
 const MAX_EARLIER = 1_000;
 
+/** SQL: registers waits, and reads the earlier events of each. */
+const awaitSql = `
+  with wait as materialized (
+    select * from jsonb_to_recordset($1::jsonb) as w (
+      run_id bigint, step_id integer, brand_id bigint, contact_id bigint, event_name text, test boolean,
+      since timestamptz, cause_id bigint, again boolean)
+  ), registered as (
+    insert into flow_waits (run_id, step_id, brand_id, contact_id, event_name)
+    select run_id, step_id, brand_id, contact_id, event_name from wait order by run_id
+    on conflict (run_id, step_id) do update set event_name = excluded.event_name
+  ), earlier as (
+    delete from flow_arrivals a using wait w where a.run_id = w.run_id and a.step_id = w.step_id)
+  select w.run_id as "runId", e.id, coalesce(e.data, '{}') as data, e.created_at as "occurredAt"
+  from wait w join event_names n on n.brand_id = w.brand_id and n.name = w.event_name
+  cross join lateral (
+    select e.id, e.data, e.created_at from contact_events e
+    where e.contact_id = w.contact_id and e.name_id = n.id and e.test = w.test and e.created_at >= w.since
+      and e.id is distinct from w.cause_id
+      and (w.again or not exists (select 1 from flow_run_steps s where s.run_id = w.run_id and s.event_id = e.id))
+    order by e.created_at, e.id limit ${MAX_EARLIER}) e
+  order by w.run_id, e.created_at, e.id`;
+
 /**
- * Makes a run wait for events.
- * @param trx holds the exclusive lock of the contact, see `lockContacts`, and took it with a statement before this
- * @returns the earlier events that count, the earliest first
+ * Makes runs wait for events.
+ * @param trx holds the exclusive locks of the contacts, see `lockContacts`, and took them with a statement before this
+ * @param waits at most one of each run
+ * @returns for each wait the earlier events that count, the earliest first
  */
-export async function awaitEvents(trx: Queryable, wait: NewWait): Promise<ArrivedEvent[]> {
-  const { runId, stepId, brandId, contactId, eventName, test, since, causeId, again } = wait;
-  const { rows } = await trx.query<ArrivedEvent>({
-    name: 'await_flow_events',
-    text: `
-      with registered as (
-        insert into flow_waits (run_id, step_id, brand_id, contact_id, event_name) values ($1, $2, $3, $4, $5)
-        on conflict (run_id, step_id) do update set event_name = excluded.event_name
-      ), earlier as (
-        delete from flow_arrivals where run_id = $1 and step_id = $2)
-      select e.id, coalesce(e.data, '{}') as data, e.created_at as "occurredAt"
-      from event_names n join contact_events e on e.name_id = n.id
-      where n.brand_id = $3 and n.name = $5 and e.contact_id = $4 and e.test = $6 and e.created_at >= $7
-        and e.id is distinct from $8
-        and ($9 or not exists (select 1 from flow_run_steps s where s.run_id = $1 and s.event_id = e.id))
-      order by e.created_at, e.id limit ${MAX_EARLIER}`,
-    values: [runId, stepId, brandId, contactId, eventName, test, since, causeId, again],
+export async function awaitEvents(trx: Queryable, waits: readonly NewWait[]): Promise<ArrivedEvent[][]> {
+  const input = waits.map(
+    ({ runId, stepId, brandId, contactId, eventName, test, since, causeId, again }) => ({
+      test,
+      since,
+      again,
+      run_id: runId,
+      step_id: stepId,
+      brand_id: brandId,
+      contact_id: contactId,
+      event_name: eventName,
+      cause_id: causeId,
+    }),
+  );
+  const { rows } = await trx.query<ArrivedEvent & { runId: number }>({
+    name: 'await_events_of_runs',
+    text: awaitSql,
+    values: [JSON.stringify(input)],
   });
-  return rows;
+  const found = Map.groupBy(rows, ({ runId }) => runId);
+  return waits.map(({ runId }) => found.get(runId)?.map(({ runId: _, ...event }) => event) ?? []);
 }
 
 /** An event that arrived for a wait of a run. */
@@ -119,15 +144,23 @@ export interface Arrival extends ArrivedEvent {
   stepId: number;
 }
 
-/** Reads the events that have arrived for a run and have not been judged yet, the earliest first. */
-export async function readArrivals(trx: Queryable, runId: number): Promise<Arrival[]> {
-  const { rows } = await trx.query<Arrival>({
-    name: 'read_flow_arrivals',
-    text: `select step_id as "stepId", event_id as id, coalesce(data, '{}') as data, occurred_at as "occurredAt"
-           from flow_arrivals where run_id = $1 order by occurred_at, event_id`,
-    values: [runId],
+/**
+ * Reads the events that have arrived for runs and have not been judged yet.
+ * @returns by the id of the run, the earliest first; runs without any are absent
+ */
+export async function readArrivals(
+  trx: Queryable,
+  runIds: readonly number[],
+): Promise<ReadonlyMap<number, Arrival[]>> {
+  if (runIds.length === 0) return new Map();
+  const { rows } = await trx.query<Arrival & { runId: number }>({
+    name: 'read_arrivals_of_runs',
+    text: `select run_id as "runId", step_id as "stepId", event_id as id, coalesce(data, '{}') as data,
+             occurred_at as "occurredAt"
+           from flow_arrivals where run_id = any($1) order by occurred_at, event_id`,
+    values: [runIds],
   });
-  return rows;
+  return Map.groupBy(rows, ({ runId }) => runId);
 }
 
 /** A wait that another transaction registers on behalf of the run. */

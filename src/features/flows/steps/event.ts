@@ -64,6 +64,7 @@ export const event: StepType<EventStep> = {
     data: presentedFields.jsonObject,
   },
   run: actAndGoOn,
+  alone: true,
   act,
   simulate(step, { asOf, changes, eventData: forwarded }) {
     const data = { ...(step.forward_event_data && forwarded), ...step.data };

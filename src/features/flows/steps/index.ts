@@ -123,6 +123,9 @@ export const referencesOf = (step: AnyStep, table = stepTable): References =>
 export const awaitedEvent = (step: StoredStep): string | null =>
   stepTable.types.get(step.type)?.awaits?.(step) ?? null;
 
+/** Whether a run in a cohort takes the step in a transaction of its own. */
+export const isAlone = (step: AnyStep): boolean => stepTable.types.get(step.type)?.alone === true;
+
 /** The channel of the messages that a step sends; null if it sends none. */
 export const channelOf = (step: AnyStep): Channel | null => stepTable.types.get(step.type)?.sends ?? null;
 

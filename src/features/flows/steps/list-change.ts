@@ -27,6 +27,7 @@ export function listChange<Type extends string>(of: ListChange<Type>): StepType<
     references: (step) => ({ listId: step.list_id }),
     presented: { list_id: z.int() },
     run: actAndGoOn,
+    alone: true,
     async act(step, { trx, run }) {
       if (run.test) return { outcome: 'skipped', detail: { reason: 'test' } };
       const [listId] = await existingListIds(trx, { brandId: run.brand_id }, [step.list_id]);

@@ -65,6 +65,11 @@ export interface StepType<S extends StoredStep = StoredStep, A extends object = 
    */
   act?(step: S, acting: Acting): Promise<StepResult | { exit: string }>;
   /**
+   * Whether `act` changes what transactions of other contacts wait for or see, such as events and lists. In a cohort, a
+   * run takes such a step in a transaction of its own.
+   */
+  readonly alone?: true;
+  /**
    * Whether the `detail` that the step leaves in the path is an output that filters can name, as `step.<id>.<path>`.
    */
   readonly leavesAnswer?: true;
@@ -165,6 +170,11 @@ export interface Assumptions {
   fields: z.ZodRawShape;
   /** The text for the API description. */
   description: string;
+}
+
+/** Whether a run has begun to wait for an event. A new version of the flow may have changed the event of its step. */
+export function isForEvent(wait: RunWait | null, eventName: string): wait is RunWait & { for: 'event' } {
+  return wait?.for === 'event' && wait.eventName === eventName;
 }
 
 /** Acts, and continues with the next step. */

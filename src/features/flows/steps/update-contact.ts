@@ -25,6 +25,7 @@ export const updateContact: StepType<UpdateContactStep> = {
   }),
   presented: { data: presentedFields.jsonObject },
   run: actAndGoOn,
+  alone: true,
   async act({ data }, { trx, run, asOf }) {
     if (run.test) return { outcome: 'skipped', detail: { reason: 'test' } };
     const contact = { brandId: run.brand_id, contactId: run.contact_id, at: asOf };

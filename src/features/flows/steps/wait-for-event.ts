@@ -10,7 +10,7 @@ import {
   stepRef,
   stepShape,
 } from './shapes.ts';
-import type { Filters, StepVisit, StepType } from './step.ts';
+import { type Filters, isForEvent, type StepVisit, type StepType } from './step.ts';
 import { type YesNo, yesNo } from './yes-no.ts';
 
 export interface WaitForEventStep extends YesNo, AwaitedEvent {
@@ -58,8 +58,7 @@ async function run(
   step: WaitForEventStep,
   { next, wait: waited, context }: StepVisit,
 ): Promise<StepDecision> {
-  // A new version of the flow may have changed the step's event.
-  const wait = waited?.for === 'event' && waited.eventName === step.event_name ? waited : null;
+  const wait = isForEvent(waited, step.event_name) ? waited : null;
   const until = wait ? new Date(wait.until) : new Date(context.asOf.getTime() + 1_000 * step.duration);
   const events = wait ? await context.arrivals(step) : await context.awaitEvent(step);
   const event = await firstMatch(step, events, until, context);

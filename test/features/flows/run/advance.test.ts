@@ -18,8 +18,10 @@ import {
   insertFlow,
   insertRun,
   pathOf,
-  type RunSpec,
   runRow,
+  type RunSpec,
+  senderOfResults,
+  sendsNothing,
   type TestFlow,
 } from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
@@ -60,7 +62,7 @@ beforeAll(async () => {
   deps = {
     pool: pool(),
     versions: createFlowVersionReader(pool()),
-    send: () => Promise.reject(new Error('nothing is sent here')),
+    send: sendsNothing,
     consumers: createTrackedEventConsumers({ waker }),
     waker,
     log: pino({ level: 'silent' }),
@@ -370,7 +372,7 @@ it('a slow transaction takes one step, and leaves the others to the next', async
 
 it('a test run commits after sending, because test messages of its account wait for that', async () => {
   const steps: Step[] = [{ type: 'email', id: 1, template_id: 1 }, mark(2)];
-  const sending: AdvanceDeps = { ...deps, send: () => Promise.resolve({ outcome: 'sent' }) };
+  const sending: AdvanceDeps = { ...deps, send: senderOfResults(() => ({ outcome: 'sent' })) };
   const live = await begin({ steps });
   expect(await advanceRun(sending, live, begun)).toMatchObject({ next: 'done' });
   const test = await insertRun(pool(), account, flow, contactId, { asOf: begun, test: true });
@@ -446,10 +448,17 @@ describe('two runs of a contact with a frequency cap', () => {
     /** Takes the lock of the cap, as the step that sends does. */
     const sending: AdvanceDeps = {
       ...deps,
-      async send(trx, { contact_id: id }) {
-        await lockFrequency(trx, id);
-        return { outcome: 'sent' };
-      },
+      send: () => ({
+        async decide(trx, requests) {
+          await lockFrequency(
+            trx,
+            requests.map(({ run }) => run.contact_id),
+          );
+          return requests.map(() => ({ outcome: 'sent' }));
+        },
+        unwritten: new Set(),
+        write: () => Promise.resolve([]),
+      }),
     };
     const advanced = Promise.all(runs.map((run) => advanceRun(sending, run, begun)));
     await eventually(async () => {

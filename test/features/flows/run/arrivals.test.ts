@@ -8,7 +8,14 @@ import type { Step } from '../../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
-import { createTestTracker, insertFlow, insertRun, pathOf, runRow } from '../../../support/flow-runs.ts';
+import {
+  createTestTracker,
+  insertFlow,
+  insertRun,
+  pathOf,
+  runRow,
+  sendsNothing,
+} from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 
 /** Half of them register a wait, the others a goal. */
@@ -34,7 +41,7 @@ beforeAll(async () => {
   deps = {
     pool: pool(),
     versions: createFlowVersionReader(pool()),
-    send: () => Promise.reject(new Error('nothing is sent here')),
+    send: sendsNothing,
     consumers: createTrackedEventConsumers({ waker }),
     waker,
     log: pino({ level: 'silent' }),

@@ -21,6 +21,7 @@ import {
   insertRun,
   pathOf,
   runRow,
+  sendsNothing,
   type TestFlow,
 } from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
@@ -74,7 +75,7 @@ beforeAll(async () => {
   deps = {
     pool: pool(),
     versions: createFlowVersionReader(pool()),
-    send: () => Promise.reject(new Error('nothing is sent here')),
+    send: sendsNothing,
     consumers: createTrackedEventConsumers({ waker }),
     waker,
     log: pino({ level: 'silent' }),
@@ -336,7 +337,7 @@ describe('events that have arrived', () => {
        values ($1, 1, 5, $2), ($1, 1, 4, $3), ($1, 1, 3, $3), ($1, 1, 9, $4)`,
       [run, after(2), after(3), after(1)],
     );
-    expect((await readArrivals(pool(), run)).map(({ id }) => id)).toEqual([9, 5, 3, 4]);
+    expect((await readArrivals(pool(), [run])).get(run)?.map(({ id }) => id)).toEqual([9, 5, 3, 4]);
   });
 });
 

@@ -132,7 +132,8 @@ it('reads step outputs: webhook responses, opens and clicks of messages', async 
        ($1, $2, 2, 1, 'email', 'sent', null, $3, now()), ($1, $2, 3, 2, 'email', 'skipped', '{"reason": "x"}', null, now())`,
     [runId, flow.id, rows[0]?.id],
   );
-  expect(await readStepOutputs(pool(), runId, [1, 2, 3, 4])).toEqual(
+  const [outputs] = await readStepOutputs(pool(), [{ runId, ids: [1, 2, 3, 4] }]);
+  expect(outputs).toEqual(
     new Map([
       [1, { answer: { status: 200, body: { vip: true } }, openedAt: null, clickedAt: null }],
       [2, { answer: null, openedAt: AS_OF, clickedAt: null }],

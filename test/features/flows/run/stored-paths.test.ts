@@ -1,17 +1,18 @@
-// Runs in PostgreSQL store the same path as the reference interpreter.
+// Runs in PostgreSQL store the same path as the reference interpreter, alone and many in each transaction.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import pino from 'pino';
 import { lockContacts } from '../../../../src/features/contact-events/service.ts';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';
 import { advanceRun, type AdvanceDeps } from '../../../../src/features/flows/run/advance.ts';
+import { advanceAlone, advanceBatch } from '../../../../src/features/flows/run/batch.ts';
 import { percentileOf } from '../../../../src/features/flows/run/contact-reads.ts';
 import { arrive } from '../../../../src/features/flows/run/waits.ts';
 import { allSteps } from '../../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
-import { insertFlow, insertRun, type TestFlow } from '../../../support/flow-runs.ts';
+import { insertFlow, insertRun, runRow, senderOfResults, type TestFlow } from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 import { type OutsideEvent, type Scenario, scenarios } from './random-flows.ts';
 import { type ReferenceStep, referencePath } from './reference.ts';
@@ -131,17 +132,19 @@ async function happen(stage: Stage, scenario: Scenario, event: OutsideEvent): Pr
   });
 }
 
-function depsOf({ sends }: Scenario): AdvanceDeps {
+const results = {
+  sent: { outcome: 'sent' },
+  no_address: { outcome: 'skipped', detail: { reason: 'no_address' } },
+  unsubscribed: { exit: 'unsubscribed' },
+};
+
+/** @param sendsOf what becomes of the messages of a run */
+function depsOf(sendsOf: (runId: number) => Scenario['sends']): AdvanceDeps {
   const waker = { wake: () => undefined };
-  const outcomes = {
-    sent: { outcome: 'sent' },
-    no_address: { outcome: 'skipped', detail: { reason: 'no_address' } },
-    unsubscribed: { exit: 'unsubscribed' },
-  };
   return {
     pool: pool(),
     versions: createFlowVersionReader(pool()),
-    send: () => Promise.resolve(outcomes[sends]),
+    send: senderOfResults((runId) => ({ ...results[sendsOf(runId)] })),
     consumers: createTrackedEventConsumers({ waker }),
     waker,
     log: pino({ level: 'silent' }),
@@ -167,7 +170,7 @@ async function answer({ runId, flow }: Stage, { statuses }: Scenario, stepId: nu
 
 /** Advances the run like its workflow, and lets the events happen at their times. */
 async function follow(stage: Stage, scenario: Scenario): Promise<void> {
-  const deps = depsOf(scenario);
+  const deps = depsOf(() => scenario.sends);
   const coming = scenario.events.filter(({ after }) => after > 0);
   let asOf = scenario.enteredAt;
   for (;;) {
@@ -201,22 +204,99 @@ async function storedPath({ runId }: Stage) {
   return { path, end: rows[0] };
 }
 
+async function expectReferencePath(stage: Stage, scenario: Scenario): Promise<void> {
+  const percentile = (step: number) => percentileOf(stage.flow.id, stage.contactId, step);
+  const expected = referencePath(scenario, percentile);
+  const { path, end } = await storedPath(stage);
+  expect(path).toEqual(expected.path);
+  expect(end).toEqual({
+    state: expected.state,
+    reason: expected.reason,
+    ended_at: new Date(expected.at),
+    left: 0,
+  });
+}
+
 it('is stored along the path of the reference interpreter', async () => {
   await fc.assert(
     fc.asyncProperty(scenarios.map(withoutOwnEvents), async (scenario) => {
       const stage = await store(scenario);
       await follow(stage, scenario);
-      const percentile = (step: number) => percentileOf(stage.flow.id, stage.contactId, step);
-      const expected = referencePath(scenario, percentile);
-      const { path, end } = await storedPath(stage);
-      expect(path).toEqual(expected.path);
-      expect(end).toEqual({
-        state: expected.state,
-        reason: expected.reason,
-        ended_at: new Date(expected.at),
-        left: 0,
-      });
+      await expectReferencePath(stage, scenario);
     }),
     { numRuns: RUNS, seed: SEED, endOnFailure: true },
   );
+}, 120_000);
+
+/** A run of a cohort, with what still happens. */
+interface Follower {
+  stage: Stage;
+  scenario: Scenario;
+  coming: OutsideEvent[];
+  /** When its next event happens or its step is due; null: it has ended. */
+  next: Date | null;
+}
+
+/** Takes all due steps of runs, as the clock of a cohort does. */
+async function advanceTogether(deps: AdvanceDeps, runIds: readonly number[], asOf: Date): Promise<void> {
+  for (let ids = runIds; ids.length > 0;) {
+    const acts = await advanceBatch(deps, ids, 'acts', asOf);
+    const waits = await advanceBatch(deps, acts.waits, 'waits', asOf);
+    const again = [...acts.again, ...waits.again];
+    for (const id of [...acts.alone, ...waits.alone]) {
+      if ((await advanceAlone(deps, id, asOf)).next === 'again') again.push(id);
+    }
+    expect([...acts.left, ...waits.left, ...waits.waits]).toEqual([]);
+    ids = again;
+  }
+}
+
+/** Answers the webhook that a run waits for, as its activity does. @returns the next time of the run */
+async function settle({ stage, scenario, coming }: Follower, asOf: Date): Promise<Date | null> {
+  const row = await runRow(pool(), stage.runId);
+  if (row?.state !== 'active') return null;
+  if (row.waits_for === 'webhook') {
+    await answer(stage, scenario, row.step_id ?? 0, asOf);
+    await pool().query('update flow_runs set waits_for = null where id = $1', [stage.runId]);
+    return asOf;
+  }
+  const due = row.due_at ?? asOf;
+  const [event] = coming;
+  const at = event && timeOf(scenario, event);
+  return at && at <= due ? at : due;
+}
+
+/** Lets the first event that is due happen. */
+async function happenNext({ stage, scenario, coming }: Follower, asOf: Date): Promise<void> {
+  const [event] = coming;
+  if (!event || timeOf(scenario, event) > asOf) return;
+  coming.shift();
+  await happen(stage, scenario, event);
+}
+
+it('is the same if many runs of different flows advance in one transaction', async () => {
+  const enteredAt = new Date('2026-03-21T09:30:00.250Z');
+  const given = fc.sample(scenarios.map(withoutOwnEvents), { numRuns: 2 * RUNS, seed: SEED });
+  const followers: Follower[] = [];
+  for (const scenario of given.map((one) => ({ ...one, enteredAt }))) {
+    const coming = scenario.events.filter(({ after }) => after > 0);
+    followers.push({ stage: await store(scenario), scenario, coming, next: enteredAt });
+  }
+  await pool().query('update flow_runs set cohort_id = 1, engine_expected_by = null');
+  const sends = new Map(followers.map(({ stage, scenario }) => [stage.runId, scenario.sends]));
+  const deps = depsOf((runId) => sends.get(runId) ?? 'sent');
+  for (;;) {
+    const times = followers.flatMap(({ next }) => next?.getTime() ?? []);
+    if (times.length === 0) break;
+    const asOf = new Date(Math.min(...times));
+    const due = followers.filter(({ next }) => next?.getTime() === asOf.getTime());
+    for (const one of due) await happenNext(one, asOf);
+    await advanceTogether(
+      deps,
+      due.map(({ stage }) => stage.runId),
+      asOf,
+    );
+    for (const one of due) one.next = await settle(one, asOf);
+  }
+  for (const { stage, scenario } of followers) await expectReferencePath(stage, scenario);
 }, 120_000);

@@ -16,7 +16,7 @@ import { createEgress, type Egress } from '../../../../src/platform/egress/clien
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { insertFlow, insertRun, type TestFlow } from '../../../support/flow-runs.ts';
+import { insertFlow, insertRun, sendsNothing, type TestFlow } from '../../../support/flow-runs.ts';
 import { type Receiver, startReceiver } from '../../../support/https-receiver.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 import { testKeyring } from '../../../support/webhooks.ts';
@@ -41,7 +41,7 @@ async function begin(step: Partial<WebhookStep> = {}, test = false): Promise<num
   await advanceRun(
     {
       ...{ pool: pool(), versions: createFlowVersionReader(pool()), consumers: [] },
-      send: () => Promise.reject(new Error('nothing is sent here')),
+      send: sendsNothing,
       ...{ waker: { wake: () => undefined }, log: pino({ level: 'silent' }) },
     },
     run,

@@ -13,7 +13,7 @@ import { startTestApi, type TestApi } from '../../../support/api.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { activeFlow } from '../../../support/flow-requests.ts';
-import { insertFlow, insertRun, pathOf, runRow } from '../../../support/flow-runs.ts';
+import { insertFlow, insertRun, pathOf, runRow, sendsNothing } from '../../../support/flow-runs.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 import { countWaiting } from '../../../support/waiting.ts';
 
@@ -213,7 +213,7 @@ describe('runs of flows', () => {
       {
         pool: pool(),
         versions: createFlowVersionReader(pool()),
-        send: () => Promise.reject(new Error('nothing is sent here')),
+        send: sendsNothing,
         consumers: createTrackedEventConsumers({ waker }),
         waker,
         log: pino({ level: 'silent' }),
