@@ -312,9 +312,10 @@ begin
   if not (rendered or limited or ended is not null) then return; end if;
   if rendered then
     insert into flow_count_changes (flow_id, step_id, name, change)
-    select i.flow_id, i.flow_step_id, 'accepted', 1
+    select i.flow_id, i.flow_step_id, 'accepted', count(*)
     from json_to_recordset(given) as i (id bigint, flow_id bigint, flow_step_id int, test boolean)
-    where (written is null or i.id = any (written)) and not i.test and i.flow_id is not null;
+    where (written is null or i.id = any (written)) and not i.test and i.flow_id is not null
+    group by 1, 2;
   end if;
   if limited then
     with counted as (

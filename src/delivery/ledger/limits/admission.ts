@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { defineSql } from '../../../platform/db/sql/define.ts';
-import { acceptRules, type LimitSettings } from './authority.ts';
+import { acceptRules, isCounted, type LimitSettings } from './authority.ts';
 import { settingIn } from '../../terms/sql-parts.ts';
 import type { AcceptRule, CountedMessage } from './limit.ts';
 
@@ -24,9 +24,12 @@ const MAX_SUSPECTS = 10_000;
 /** What an account has left under each rule, in the order of the rules; null: no bound. */
 type Left = (number | null)[];
 
-interface Suspect {
+interface Known {
   /** Undefined until it is read: after a refusal, the figures known so far are wrong. */
   left: Left | undefined;
+}
+
+interface Suspect extends Known {
   readAt: number;
 }
 
@@ -85,14 +88,10 @@ function exceeded(rules: readonly AcceptRule[], left: Left, message: CountedMess
 }
 
 /** Subtracts what the message takes from what is left. @returns the rule that has too little left, if any */
-function take(
-  rules: readonly AcceptRule[],
-  suspect: Suspect,
-  message: CountedMessage,
-): AcceptRule | undefined {
-  const { left } = suspect;
+function take(rules: readonly AcceptRule[], account: Known, message: CountedMessage): AcceptRule | undefined {
+  const { left } = account;
   const rule = left && exceeded(rules, left, message);
-  if (!rule) suspect.left = left?.map((each, index) => each && each - (rules[index]?.takes(message) ?? 0));
+  if (!rule) account.left = left?.map((each, index) => each && each - (rules[index]?.takes(message) ?? 0));
   return rule;
 }
 
@@ -106,6 +105,29 @@ function discard(suspects: LRUCache<number, Suspect>, accountIds: Iterable<numbe
 
 function refusalOf(rule: AcceptRule): AppError {
   return new AppError(rule.code, rule.message);
+}
+
+/**
+ * Decides, in the given order, which messages take more than their accounts have left, as {@link Admission.refuse} does
+ * for suspects, but reads all figures and remembers none: the messages of a transaction may not be committed.
+ * @param db the transaction that writes the messages
+ * @returns the errors of those that do not fit
+ */
+export async function findExceeding<Message extends CountedMessage>(
+  db: Queryable,
+  messages: readonly Message[],
+  settings: LimitSettings,
+): Promise<Map<Message, AppError>> {
+  const ids = new Set(messages.filter(isCounted).map((message) => message.account_id));
+  const { rows } = await db.query<{ id: number; left: Left }>(readLeftOf([...ids], settings, acceptRules));
+  const accounts = new Map<number, Known>(rows.map(({ id, left }) => [id, { left }]));
+  const exceeding = new Map<Message, AppError>();
+  for (const message of messages) {
+    const account = accounts.get(message.account_id);
+    const rule = account && take(acceptRules, account, message);
+    if (rule) exceeding.set(message, refusalOf(rule));
+  }
+  return exceeding;
 }
 
 /**
