@@ -14,7 +14,8 @@ import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';
 import { createBegunReporter } from '../src/platform/outbox/begun-reporter.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
-import type { FlowRunActivities } from '../workflows/flows/contract.ts';
+import type { FlowCohortActivities, FlowRunActivities } from '../workflows/flows/contract.ts';
+import { createFlowCohortActivities } from './flow-cohorts.ts';
 import { presentTime } from './present-time.ts';
 
 const USER_AGENT = 'Carillon-Flows/1';
@@ -32,15 +33,18 @@ export interface FlowActivityDependencies {
   log: Logger;
   /** Certificates (PEM) to trust instead of the system's; for tests. */
   ca?: string[];
+  /** Aborted when the process is about to stop. */
+  stopping?: AbortSignal;
 }
 
-/** The activities of the workflows `flow-run/<flow>/<contact>/<cause>`. */
-export function createFlowActivities(deps: FlowActivityDependencies): FlowRunActivities {
-  const { config, database, keyring, resolver, trackedEventConsumers, waker, log, ca } = deps;
+/** The activities of the workflows `flow-run/<flow>/<contact>/<cause>` and `flow-cohort/<flow>/<n>`. */
+export function createFlowActivities(
+  deps: FlowActivityDependencies,
+): FlowRunActivities & Omit<FlowCohortActivities, 'callCohort'> {
+  const { config, database, keyring, resolver, trackedEventConsumers, waker, log, ca, stopping } = deps;
   const egress = { resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT };
-  const runs = createFlowRuns({
+  const advancing = {
     pool: database.pool,
-    keyring,
     waker,
     log,
     versions: createFlowVersionReader(database.pool),
@@ -55,6 +59,10 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
       keyring,
     }),
     consumers: trackedEventConsumers,
+  };
+  const runs = createFlowRuns({
+    ...advancing,
+    keyring,
     egress: createEgress(ca ? { ...egress, ca } : egress),
   });
   const begun = createBegunReporter({ pool: database.pool, waker, log });
@@ -76,5 +84,6 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
       }
     },
     cancelRun: (runId, asOf) => runs.cancel(runId, presentTime(asOf)),
+    ...createFlowCohortActivities(advancing, stopping),
   };
 }

@@ -15,7 +15,11 @@ import type { BulkActionActivities } from '../workflows/bulk-actions/contract.ts
 import type { CampaignActivities } from '../workflows/campaigns/contract.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
-import type { FlowAudienceActivities, FlowRunActivities } from '../workflows/flows/contract.ts';
+import type {
+  FlowAudienceActivities,
+  FlowCohortActivities,
+  FlowRunActivities,
+} from '../workflows/flows/contract.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 import type { ImportActivities } from '../workflows/imports/contract.ts';
 import type { ScanActivities } from '../workflows/inbox/contract.ts';
@@ -62,7 +66,7 @@ export interface ActivityDependencies {
 }
 
 /**
- * Creates all activities of the task queues `orchestration`, `bulk` and `calls`; the activity of senders is separate
+ * Creates all activities of the task queues `orchestration`, `cohorts`, `bulk` and `calls`; the activity of senders is separate
  * (`lanes.ts`). Each feature adds one line. Its signatures are in its contract, which its workflow imports.
  */
 export function createActivities(
@@ -72,6 +76,7 @@ export function createActivities(
   DomainActivities &
   ExportActivities &
   FlowAudienceActivities &
+  Omit<FlowCohortActivities, 'callCohort'> &
   FlowRunActivities &
   HousekeepingActivities &
   ImportActivities &

@@ -5,6 +5,7 @@ export * from './campaigns/workflow.ts';
 export * from './domains/workflow.ts';
 export * from './exports/workflow.ts';
 export * from './flows/audience.ts';
+export * from './flows/cohort.ts';
 export * from './flows/workflow.ts';
 export * from './housekeeping/workflow.ts';
 export * from './imports/workflow.ts';

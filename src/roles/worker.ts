@@ -63,7 +63,8 @@ import { keepWorking, type KeptWorkers, type WorkerTask } from '../platform/temp
 import { workerFigures } from './figures.ts';
 import { openRoleKeyring } from './keyring.ts';
 
-const POOL = 12;
+/** Eight transactions of single runs and four of cohorts at once; the rest of the process needs some, too. */
+const POOL = 16;
 const TRACKING_USER_AGENT = 'Carillon-Tracking/1';
 /**
  * Concurrent activities of the bulk queue. Nearly all of them wait for an endpoint that does not answer or for the next
@@ -78,6 +79,8 @@ const CALL_ACTIVITIES = 500;
  * so that the turns decide whose transactions go first; see `advance-turns.ts`.
  */
 const LOCAL_ACTIVITIES = 100;
+/** Maximum number of cohorts that advance or wait for their turn. */
+const COHORT_ACTIVITIES = 100;
 /** After this time another worker takes over the workflows of a killed one. */
 const STICKY_TIMEOUT = '5s';
 /** By default the library sends a heartbeat only after 0.8 of the heartbeat time-out. */
@@ -104,6 +107,10 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
       // Also for flow runs that began before they had a queue of their own.
       await servesWorkflows(taskQueues.orchestration, activities),
       { ...(await servesWorkflows(taskQueues.flows, activities)), enableNonLocalActivities: false },
+      {
+        ...(await servesWorkflows(taskQueues.cohorts, activities)),
+        maxConcurrentActivityTaskExecutions: COHORT_ACTIVITIES,
+      },
       {
         taskQueue: taskQueues.bulk,
         activities,

@@ -117,7 +117,7 @@ export interface FlowRunActivities {
 export interface FlowCohortGroup {
   /** The step that they are at; null: before the first. */
   stepId: number | null;
-  /** `time`, `event`, `webhook`, `quiet_hours` or `resume`; null: the step is due. */
+  /** `time`, `event`, `webhook`, `quiet_hours` or `resume`; `retry`: the step failed; null: the step is due. */
   waitsFor: string | null;
   /** The event that they wait for; null: none. */
   eventName: string | null;
@@ -146,10 +146,19 @@ export interface FlowCohortStep {
   state: FlowCohortState;
 }
 
+/** Nothing was changed, because others go first. */
+export interface FlowCohortLater {
+  next: 'later';
+  /** When to try again, in ISO 8601. */
+  until: string;
+  /** The reason, for an operator. */
+  sentence: string;
+}
+
 /** `asOf` is the workflow's time at the call, in ISO 8601. */
 export interface FlowCohortActivities {
   /** Takes the due steps of the cohort's runs, many of them in each transaction, for up to `stayMs`. */
-  advanceCohort(cohortId: number, asOf: string, stayMs: number): Promise<FlowCohortStep>;
+  advanceCohort(cohortId: number, asOf: string, stayMs: number): Promise<FlowCohortStep | FlowCohortLater>;
   /** Makes the requests of webhook steps that are due, and stores the responses. Failed ones become due later. */
   callCohort(cohortId: number, asOf: string): Promise<void>;
   /** Ends all active runs on behalf of an operator. */

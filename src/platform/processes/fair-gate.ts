@@ -21,13 +21,22 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
   /** Replaces the `refusal` of the gate. */
   refusal?: () => Error;
+  /** Within its key, a task with a lower number begins earlier; 0 by default. */
+  order?: number | undefined;
 }
 
 /** The tasks of one key. */
 interface Line {
   running: number;
-  /** Functions that begin the waiting tasks, in the order of arrival. */
-  waiting: Set<() => void>;
+  /** Functions that begin the waiting tasks, in the order of arrival, with the order that they ask for. */
+  waiting: Map<() => void, number>;
+}
+
+/** @param waiting at least one */
+function firstOf(waiting: Line['waiting']): () => void {
+  let first: [() => void, number] | null = null;
+  for (const entry of waiting) if (first === null || entry[1] < first[1]) first = entry;
+  return (first as [() => void, number])[0];
 }
 
 function refused(): Error {
@@ -36,7 +45,7 @@ function refused(): Error {
 
 /**
  * A free slot goes to the key with the fewest running tasks; among equals, to the key that was served longest ago;
- * within a key, to the task that came first.
+ * within a key, to the task that came first, unless tasks ask for another order.
  */
 export class FairGate<Key = number> {
   /** The keys that have tasks, in the order in which they were last served, oldest first. */
@@ -79,6 +88,12 @@ export class FairGate<Key = number> {
     return { running, waiting: line?.waiting.size ?? 0, isFull: this.#isFull(running) };
   }
 
+  /** Whether a task of another key waits. */
+  isAwaited(key: Key): boolean {
+    for (const [other, { waiting }] of this.#lines) if (other !== key && waiting.size > 0) return true;
+    return false;
+  }
+
   /** @param running number of running tasks of the key */
   #isFull(running: number): boolean {
     return this.#running >= this.#options.slots || running >= this.#options.perKey;
@@ -88,17 +103,21 @@ export class FairGate<Key = number> {
   #claim(key: Key, options: WaitOptions): Promise<void> | null {
     const { maxWaiting = Infinity, refusal = refused } = { ...this.#options, ...options };
     options.signal?.throwIfAborted();
-    const line = this.#lines.get(key) ?? { running: 0, waiting: new Set() };
+    const line = this.#lines.get(key) ?? { running: 0, waiting: new Map() };
     if (!this.#isFull(line.running)) {
       this.#take(key, line);
       return null;
     }
     if (line.waiting.size >= maxWaiting) throw refusal();
     this.#lines.set(key, line);
-    return this.#wait(key, line, refusal, options.signal);
+    return this.#wait(key, line, { ...options, refusal });
   }
 
-  #wait(key: Key, line: Line, refusal: () => Error, signal: AbortSignal | undefined): Promise<void> {
+  #wait(
+    key: Key,
+    line: Line,
+    { refusal, signal, order = 0 }: WaitOptions & { refusal: () => Error },
+  ): Promise<void> {
     const { waitMs } = this.#options;
     return new Promise((resolve, reject) => {
       const stopWaiting = () => {
@@ -119,7 +138,7 @@ export class FairGate<Key = number> {
       const abort = () => giveUp(signal?.reason as Error);
       const timer = waitMs === undefined ? undefined : setTimeout(() => giveUp(refusal()), waitMs);
       signal?.addEventListener('abort', abort, { once: true });
-      line.waiting.add(begin);
+      line.waiting.set(begin, order);
     });
   }
 
@@ -137,8 +156,8 @@ export class FairGate<Key = number> {
     this.#running -= 1;
     this.#forgetIfIdle(key, line);
     // No waiting task could begin before, so one free slot lets at most one begin.
-    const [begin] = this.#next()?.waiting ?? [];
-    begin?.();
+    const waiting = this.#next()?.waiting;
+    if (waiting) firstOf(waiting)();
   }
 
   /** The line that a free slot goes to. @returns null if no task may begin */

@@ -2,6 +2,7 @@
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { lockContacts } from '../../contact-events/service.ts';
+import { fillPlaces, findPlaces } from '../cohorts/places.ts';
 import { countForFlow, type FlowCountName } from '../counts.ts';
 import type { FlowRow, Reentry } from '../model.ts';
 import { firstRecord } from '../run/interpreter.ts';
@@ -162,48 +163,104 @@ interface NewRun {
   contact_id: number;
   cause: string;
   test: boolean;
+  cohort_id: number | null;
 }
 
-/** Inserts the runs of entries, in order. A cause that already has a run does not start another one. */
-async function insertRuns(trx: Queryable, flow: JudgingFlow, entries: readonly Entry[]): Promise<NewRun[]> {
+/** How the runs of a page of entries begin. */
+interface Beginning {
+  asOf: Date;
+  /** Whether more entries wait than one page takes. */
+  isBurst: boolean;
+}
+
+/** Number of contacts from which on a request counts as a bulk entry. */
+const MIN_BULK = 10;
+
+/**
+ * Finds the entries whose runs share a clock: those by lists and segments, by requests with many contacts, and those
+ * of a burst. A run by a single event or request has a workflow of its own, as has a test run, because people look at
+ * these.
+ */
+function sharingEntries(entries: readonly Entry[], isBurst: boolean): Entry[] {
+  const sizes = new Map<string, number>();
+  for (const { cause } of entries) sizes.set(cause, (sizes.get(cause) ?? 0) + 1);
+  const isBulk = (cause: string) => cause.startsWith('m') && (sizes.get(cause) ?? 0) >= MIN_BULK;
+  return entries.filter(({ cause, test }) => !test && (isBurst || /^[ls]/.test(cause) || isBulk(cause)));
+}
+
+/**
+ * Inserts the runs of entries, in order. A cause that already has a run does not start another one.
+ * @param cohorts the ids of cohorts by the ids of entries; other runs have workflows of their own
+ */
+async function insertRuns(
+  trx: Queryable,
+  flow: JudgingFlow,
+  entries: readonly Entry[],
+  cohorts: ReadonlyMap<number, number>,
+): Promise<NewRun[]> {
   const { rows } = await trx.query<NewRun>(
     `insert into flow_runs (account_id, brand_id, flow_id, version_id, contact_id, cause, event, test, chain_depth,
-       record, engine_expected_by)
+       record, cohort_id, engine_expected_by)
      select e.account_id, e.brand_id, e.flow_id, $1, e.contact_id, e.cause, e.event, e.test, e.chain_depth, i.record,
-       now() + make_interval(mins => $3)
-     from jsonb_to_recordset($2::jsonb) as i (id bigint, record jsonb) join flow_entries e using (id) order by e.id
+       i.cohort_id, case when i.cohort_id is null then now() + make_interval(mins => $3) end
+     from jsonb_to_recordset($2::jsonb) as i (id bigint, record jsonb, cohort_id bigint)
+     join flow_entries e using (id) order by e.id
      on conflict (flow_id, contact_id, cause) do nothing
-     returning id, contact_id, cause, test`,
+     returning id, contact_id, cause, test, cohort_id`,
     [
       flow.version_id,
-      JSON.stringify(entries.map(({ id, since }) => ({ id, record: firstRecord(since) }))),
+      JSON.stringify(
+        entries.map(({ id, since }) => ({
+          id,
+          record: firstRecord(since),
+          cohort_id: cohorts.get(id) ?? null,
+        })),
+      ),
       EXPECTED_MINUTES,
     ],
   );
   return rows;
 }
 
+/** Registers that runs wait for the goal of their flow. The contacts must be locked. */
+async function awaitGoal(
+  trx: Queryable,
+  { brand_id: brandId }: JudgingFlow,
+  goal: string,
+  { runs, entries }: { runs: readonly NewRun[]; entries: readonly Entry[] },
+): Promise<void> {
+  const entryOf = new Map(entries.map((entry) => [`${entry.contact_id}/${entry.cause}`, entry]));
+  const withGoals = runs.map(({ id, contact_id: contactId, cause, test }) => {
+    const { since, event_id: causeId } = entryOf.get(`${contactId}/${cause}`) as Entry;
+    return { id, brandId, contactId, test, goal, since, causeId };
+  });
+  await registerGoals(trx, withGoals);
+}
+
 /**
  * Inserts the runs of entries, and requests their workflows from the engine.
  * @returns how many live runs began
  */
-async function beginRuns(trx: Queryable, flow: JudgingFlow, entries: readonly Entry[]): Promise<number> {
+async function beginRuns(
+  trx: Queryable,
+  flow: JudgingFlow,
+  entries: readonly Entry[],
+  { asOf, isBurst }: Beginning,
+): Promise<number> {
   const { goal } = flow;
+  const sharing = sharingEntries(entries, isBurst);
+  const places = await findPlaces(trx, flow, sharing.length, asOf);
+  const cohorts = new Map(places.map((cohort, n) => [(sharing[n] as Entry).id, cohort.id]));
   // Events wait for these locks, so nothing slow may happen between here and the commit.
   if (goal !== null) {
     await lockContacts(trx, [...new Set(entries.map((entry) => entry.contact_id))], 'exclusive');
   }
-  const runs = await insertRuns(trx, flow, entries);
-  if (goal !== null) {
-    const entryOf = new Map(entries.map((entry) => [`${entry.contact_id}/${entry.cause}`, entry]));
-    const withGoals = runs.map(({ id, contact_id: contactId, cause, test }) => {
-      const { since, event_id: causeId } = entryOf.get(`${contactId}/${cause}`) as Entry;
-      return { id, brandId: flow.brand_id, contactId, test, goal, since, causeId };
-    });
-    await registerGoals(trx, withGoals);
-  }
+  const runs = await insertRuns(trx, flow, entries, cohorts);
+  if (goal !== null) await awaitGoal(trx, flow, goal, { runs, entries });
+  if (places.length > 0) await fillPlaces(trx, places, runs);
   const of = { accountId: flow.account_id, brandId: flow.brand_id, flow_id: flow.id };
-  const starts = runs.map((run) => ({ kind: 'start' as const, ...flowRunStart({ ...run, ...of }) }));
+  const alone = runs.filter(({ cohort_id: cohortId }) => cohortId === null);
+  const starts = alone.map((run) => ({ kind: 'start' as const, ...flowRunStart({ ...run, ...of }) }));
   await appendToOutbox(trx, starts, 2);
   return runs.filter(({ test }) => !test).length;
 }
@@ -216,7 +273,7 @@ export async function carryOut(
   trx: Queryable,
   flow: JudgingFlow,
   entries: readonly Entry[],
-  verdicts: Verdicts,
+  { verdicts, ...beginning }: Beginning & { verdicts: Verdicts },
 ): Promise<boolean> {
   const entering = entries.filter(({ id }) => verdicts.get(id) === null);
   const counts = new Map<FlowCountName, number>();
@@ -225,7 +282,7 @@ export async function carryOut(
     if (test || !refusal) continue;
     counts.set(`not_entered:${refusal}`, (counts.get(`not_entered:${refusal}`) ?? 0) + 1);
   }
-  if (entering.length > 0) counts.set('entered', await beginRuns(trx, flow, entering));
+  if (entering.length > 0) counts.set('entered', await beginRuns(trx, flow, entering, beginning));
   await countForFlow(
     trx,
     [...counts].filter(([, n]) => n > 0).map(([name, n]) => ({ flowId: flow.id, name, n })),

@@ -58,6 +58,12 @@ interface Taken {
   ids: number[];
 }
 
+interface FoundEntries {
+  entries: Entry[];
+  /** Whether more are due than one page takes. */
+  isBurst: boolean;
+}
+
 /**
  * Reads entries. After failed attempts, fewer are judged at once, because one of them may have taken too long.
  * @param ids of the entries; null for the oldest that are due
@@ -68,20 +74,20 @@ async function findEntries(
   flowId: number,
   ids: readonly number[] | null,
   taken: Taken,
-): Promise<Entry[]> {
+): Promise<FoundEntries> {
   const which = ids ? 'id = any($2)' : isDue;
   const { rows } = await trx.query<Entry & { attempt_count: number }>(
     `select id, contact_id, cause, (event->>'id')::bigint as event_id, event->'data' as data, test,
        event->>'name' = 'email_received' and (event->'mail'->>'auto_submitted')::boolean is true as automatic,
        coalesce((event->>'created_at')::timestamptz, created_at) as since, attempt_count
-     from flow_entries where flow_id = $1 and ${which} order by id limit ${PAGE}`,
+     from flow_entries where flow_id = $1 and ${which} order by id limit ${PAGE + 1}`,
     ids ? [flowId, ids] : [flowId],
   );
   const size = ids ? PAGE : Math.max(1, Math.floor(PAGE / 4 ** (rows[0]?.attempt_count ?? 0)));
   const entries = rows.slice(0, size);
-  taken.due.push(...rows.map(({ id }) => id));
+  taken.due.push(...rows.slice(0, PAGE).map(({ id }) => id));
   taken.ids.push(...entries.map(({ id }) => id));
-  return entries;
+  return { entries, isBurst: rows.length > PAGE };
 }
 
 /**
@@ -101,7 +107,7 @@ function takePage(
       [FLOW_LOCK, flowId % 2 ** 31, `${STATEMENT_MS}`],
     );
     if (!rows[0]?.locked) return { busy: true, began: false };
-    const entries = await findEntries(trx, flowId, ids, taken);
+    const { entries, isBurst } = await findEntries(trx, flowId, ids, taken);
     if (entries.length === 0) return NOTHING;
     const flow = await findFlow(trx, flowId, '');
     if (!flow) {
@@ -114,7 +120,7 @@ function takePage(
     const locked = await findFlow(trx, flowId, 'for share of f');
     if (JSON.stringify(locked) !== JSON.stringify(flow)) return NOTHING;
     const verdicts = await judgeEntries(trx, flow, entries, { passing, asOf });
-    return { busy: false, began: await carryOut(trx, flow, entries, verdicts) };
+    return { busy: false, began: await carryOut(trx, flow, entries, { verdicts, isBurst, asOf }) };
   });
 }
 

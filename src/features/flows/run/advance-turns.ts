@@ -5,42 +5,52 @@
 import { FairGate } from '../../../platform/processes/fair-gate.ts';
 import { createRetrySpacing } from './retry-spacing.ts';
 
-/** Maximum number of concurrent transactions. It leaves connections of the pool to the rest of the process. */
-const MAX_RUNNING = 8;
-/** Maximum number of concurrent transactions of one account. */
-const MAX_OF_ACCOUNT = MAX_RUNNING / 2;
-/**
- * How long a run may queue, in ms. If it would wait longer, it comes back later, because its activity takes the place
- * of others.
- */
-const MAX_QUEUED_MS = 1_000;
-/** Minimum time before such a run comes back, in ms. */
-const MIN_WAIT_MS = 5_000;
+export interface AdvanceLimits {
+  /** Maximum number of concurrent transactions. It leaves connections of the pool to the rest of the process. */
+  running: number;
+  /** Maximum number of concurrent transactions of one account. */
+  ofAccount: number;
+  /**
+   * How long a run may queue, in ms. If it would wait longer, it comes back later, because its activity takes the
+   * place of others.
+   */
+  queuedMs: number;
+  /** Minimum time before such a run comes back, in ms. */
+  minWaitMs: number;
+}
+
+const OF_RUNS: AdvanceLimits = { running: 8, ofAccount: 4, queuedMs: 1_000, minWaitMs: 5_000 };
 
 export interface AdvanceTurns {
   /**
    * Runs `work` when it is the account's turn.
+   * @param order within the account, work with a lower number comes first; work with equal numbers in the order of
+   *   arrival
    * @returns its result, or after how many ms to try again, because the account's transactions are slow
    */
-  run<T>(accountId: number, work: () => Promise<T>): Promise<{ done: T } | { laterMs: number }>;
+  run<T>(
+    accountId: number,
+    work: () => Promise<T>,
+    order?: number,
+  ): Promise<{ done: T } | { laterMs: number }>;
+  /** Whether another account waits for a slot. */
+  isAwaited(accountId: number): boolean;
 }
 
 /** @param now in milliseconds; the clock of the process by default */
-export function createAdvanceTurns(now: () => number = () => performance.now()): AdvanceTurns {
-  const gate = new FairGate({ slots: MAX_RUNNING, perKey: MAX_OF_ACCOUNT });
-  const spacing = createRetrySpacing<number>({
-    atOnce: MAX_OF_ACCOUNT,
-    minWaitMs: MIN_WAIT_MS,
-    firstGuessMs: 0,
-    now,
-  });
+export function createAdvanceTurns(
+  now: () => number = () => performance.now(),
+  { running: slots, ofAccount, queuedMs: maxQueuedMs, minWaitMs }: AdvanceLimits = OF_RUNS,
+): AdvanceTurns {
+  const gate = new FairGate({ slots, perKey: ofAccount });
+  const spacing = createRetrySpacing<number>({ atOnce: ofAccount, minWaitMs, firstGuessMs: 0, now });
   return {
-    async run(accountId, work) {
+    async run(accountId, work, order) {
       const { running, waiting, isFull } = gate.stateOf(accountId);
       // A transaction that hangs is not in the mean yet, so the oldest one counts with its present duration.
       const expectedMs = Math.max(spacing.meanMs(accountId), spacing.oldestMs(accountId));
-      const queuedMs = ((waiting + 1) / MAX_OF_ACCOUNT) * expectedMs;
-      if (isFull && running > 0 && queuedMs > MAX_QUEUED_MS) {
+      const queuedMs = ((waiting + 1) / ofAccount) * expectedMs;
+      if (isFull && running > 0 && queuedMs > maxQueuedMs) {
         return { laterMs: spacing.laterMs(accountId, expectedMs) };
       }
       const transaction = spacing.enter(accountId);
@@ -49,10 +59,11 @@ export function createAdvanceTurns(now: () => number = () => performance.now()):
         return work();
       };
       try {
-        return { done: await gate.run(accountId, measured) };
+        return { done: await gate.run(accountId, measured, { order }) };
       } finally {
         transaction.leave();
       }
     },
+    isAwaited: (accountId) => gate.isAwaited(accountId),
   };
 }

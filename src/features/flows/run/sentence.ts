@@ -17,7 +17,7 @@ const date = new Intl.DateTimeFormat('en-GB', {
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
 
 /** Returns `Tuesday 09:00 UTC`, or the date if it is not within a week. */
-function timeText(time: Date, asOf: Date): string {
+export function timeText(time: Date, asOf: Date): string {
   const isNear = time.getTime() - asOf.getTime() < 6 * DAY_MS;
   const day = isNear ? weekday.format(time) : date.format(time).replace(',', '');
   return `${day} ${clock.format(time)} UTC`;

@@ -1,0 +1,121 @@
+/** Takes the due steps of a cohort's runs, many of them in each transaction. A run that fails holds up no other. */
+import { isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
+import { type AdvanceDeps, advanceAlone, advanceBatch } from '../run/batch.ts';
+import { endBroken, isFinal } from '../run/failures.ts';
+import { dueRuns } from './due.ts';
+import type { LoadedCohort } from './load.ts';
+
+/** Maximum number of runs of one transaction. */
+const MAX_BATCH = 200;
+/** After a failure, transactions are this many times smaller; after each success, they are twice as large. */
+const SHRINK = 4;
+/** A run that fails alone tries again after the first time, which doubles with each failure up to the second. */
+const MIN_RETRY_SECONDS = 15;
+const MAX_RETRY_SECONDS = 600;
+
+export interface TakingDeps extends AdvanceDeps {
+  /** How many runs a cohort's next transaction takes, by its id; those that are not there take the maximum. */
+  sizes: Map<number, number>;
+}
+
+interface Taking {
+  cohort: LoadedCohort;
+  asOf: Date;
+  /** Whether no further transaction may begin. */
+  isOver: () => boolean;
+}
+
+async function postpone(
+  db: Queryable,
+  runId: number,
+  asOf: Date,
+): Promise<{ retry_at: Date; failures: number } | null> {
+  const { rows } = await db.query<{ retry_at: Date; failures: number }>({
+    name: 'postpone_flow_run',
+    text: `update flow_runs
+           set retry_at = $2::timestamptz + make_interval(
+               secs => least(${MAX_RETRY_SECONDS}, ${MIN_RETRY_SECONDS} * 2 ^ least(failures, 10))),
+             failures = least(failures + 1, 1000)
+           where id = $1 and state = 'active' returning retry_at, failures`,
+    values: [runId, asOf],
+  });
+  return rows[0] ?? null;
+}
+
+/** @returns whether the run has further due steps */
+async function takeAlone(deps: TakingDeps, { cohort, asOf }: Taking, runId: number): Promise<boolean> {
+  try {
+    return (await advanceAlone(deps, runId, asOf)).next === 'again';
+  } catch (error) {
+    if (isConnectionError(error)) throw error;
+    if (isFinal(error)) {
+      await endBroken(deps, runId, asOf, error);
+      return false;
+    }
+    const postponed = await postpone(deps.pool, runId, asOf);
+    const fields = { flow_run_id: runId, cohort_id: cohort.id, ...postponed };
+    deps.log.warn({ err: error, ...fields }, 'flow run failed; will retry');
+    return false;
+  }
+}
+
+/**
+ * Takes the steps of runs, first those that can be taken together.
+ * @returns the ids of the runs that may be due still, although no other transaction has locked them
+ */
+async function takeTogether(deps: TakingDeps, taking: Taking, ids: readonly number[]): Promise<number[]> {
+  const { asOf, isOver } = taking;
+  const acts = await advanceBatch(deps, ids, 'acts', asOf);
+  // If nothing advanced, others have locked those that were left; the next stay tries them.
+  const further = [...acts.again, ...(acts.advanced > 0 ? acts.left : [])];
+  const waits = acts.waits.length > 0 ? await advanceBatch(deps, acts.waits, 'waits', asOf) : null;
+  if (waits) further.push(...waits.again, ...waits.alone);
+  for (const id of acts.alone) {
+    if (isOver() || (await takeAlone(deps, taking, id))) further.push(id);
+  }
+  return further;
+}
+
+/** @returns the ids of the runs that may be due still */
+async function take(deps: TakingDeps, taking: Taking, ids: readonly number[]): Promise<readonly number[]> {
+  const { sizes, log } = deps;
+  const { id } = taking.cohort;
+  const size = sizes.get(id) ?? MAX_BATCH;
+  const [only = 0] = ids;
+  try {
+    const further =
+      ids.length === 1 ? (await takeAlone(deps, taking, only)) && ids : await takeTogether(deps, taking, ids);
+    if (size * 2 >= MAX_BATCH) sizes.delete(id);
+    else sizes.set(id, size * 2);
+    return further || [];
+  } catch (error) {
+    if (isConnectionError(error)) throw error;
+    sizes.set(id, Math.max(1, Math.floor(ids.length / SHRINK)));
+    log.info(
+      { err: error, cohort_id: id, runs: ids.length },
+      'flow runs failed together; fewer will be tried',
+    );
+    return ids;
+  }
+}
+
+/**
+ * Takes due steps until no run is due or the time is over.
+ * @returns whether the time was over
+ * @throws if the database is unavailable
+ */
+export async function takeDue(deps: TakingDeps, taking: Taking): Promise<boolean> {
+  const { cohort, asOf, isOver } = taking;
+  const taken = new Set<number>();
+  while (!isOver()) {
+    const limit = deps.sizes.get(cohort.id) ?? MAX_BATCH;
+    const due = await dueRuns(deps.pool, cohort, { asOf, limit, except: [...taken] });
+    if (due.length === 0) return false;
+    const ids = due.map(({ id }) => id);
+    const further = new Set(await take(deps, taking, ids));
+    for (const id of ids) {
+      if (!further.has(id)) taken.add(id);
+    }
+  }
+  return true;
+}
