@@ -4,9 +4,9 @@ import type { Config } from '../src/config.ts';
 import { limitSettings } from '../src/delivery/ledger/limits/authority.ts';
 import type { TrackedEventConsumer } from '../src/features/contact-events/service.ts';
 import { CallWaitsError } from '../src/features/flows/run/call-turns.ts';
+import { WebhookStepRetryError } from '../src/features/flows/run/calls.ts';
 import { createFlowRuns } from '../src/features/flows/run/runs.ts';
 import { createFlowSender } from '../src/features/flows/run/send.ts';
-import { WebhookStepRetryError } from '../src/features/flows/steps/webhook-request.ts';
 import { createFlowVersionReader } from '../src/features/flows/versions.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
@@ -15,12 +15,15 @@ import { createEgress } from '../src/platform/egress/client.ts';
 import { createBegunReporter } from '../src/platform/outbox/begun-reporter.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { FlowCohortActivities, FlowRunActivities } from '../workflows/flows/contract.ts';
+import { attended } from './attended.ts';
 import { createFlowCohortActivities } from './flow-cohorts.ts';
 import { presentTime } from './present-time.ts';
 
 const USER_AGENT = 'Carillon-Flows/1';
 /** The id of a workflow's first local activity. The library numbers them. */
 const FIRST_ACTIVITY = '1';
+/** Time between two heartbeats while requests of a cohort are made, in ms. */
+const HEARTBEAT_MS = 5_000;
 
 export interface FlowActivityDependencies {
   config: Config;
@@ -38,9 +41,7 @@ export interface FlowActivityDependencies {
 }
 
 /** The activities of the workflows `flow-run/<flow>/<contact>/<cause>` and `flow-cohort/<flow>/<n>`. */
-export function createFlowActivities(
-  deps: FlowActivityDependencies,
-): FlowRunActivities & Omit<FlowCohortActivities, 'callCohort'> {
+export function createFlowActivities(deps: FlowActivityDependencies): FlowRunActivities & FlowCohortActivities {
   const { config, database, keyring, resolver, trackedEventConsumers, waker, log, ca, stopping } = deps;
   const egress = { resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT };
   const advancing = {
@@ -82,6 +83,11 @@ export function createFlowActivities(
         // Benign: the endpoint of a customer fails or is busy, which is no fault to warn the operator of.
         throw ApplicationFailure.create({ message, type, nextRetryDelay: delayMs, category: 'BENIGN' });
       }
+    },
+    async callCohort(cohortId, asOf) {
+      await attended({ heartbeatMs: HEARTBEAT_MS, stopping }, ({ stopping: signal, progress: onProgress }) =>
+        runs.callCohort(cohortId, presentTime(asOf), { stopping: signal, onProgress }),
+      );
     },
     cancelRun: (runId, asOf) => runs.cancel(runId, presentTime(asOf)),
     ...createFlowCohortActivities(advancing, stopping),

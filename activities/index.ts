@@ -76,7 +76,7 @@ export function createActivities(
   DomainActivities &
   ExportActivities &
   FlowAudienceActivities &
-  Omit<FlowCohortActivities, 'callCohort'> &
+  FlowCohortActivities &
   FlowRunActivities &
   HousekeepingActivities &
   ImportActivities &

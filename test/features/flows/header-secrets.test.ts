@@ -8,7 +8,7 @@ import { createFlowDraftForm } from '../../../src/features/flows/draft-form.ts';
 import { openHeaders, sealHeaders } from '../../../src/features/flows/header-secrets.ts';
 import { sealPlainHeaders } from '../../../src/features/flows/seal-plain.ts';
 import type { WebhookStep } from '../../../src/features/flows/steps/webhook.ts';
-import { callWebhook } from '../../../src/features/flows/steps/webhook-request.ts';
+import { callWebhook } from '../../../src/features/flows/run/calls.ts';
 import { createFlowVersionReader } from '../../../src/features/flows/versions.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { loadConfig } from '../../../src/config.ts';

@@ -4,11 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { advanceRun } from '../../../../src/features/flows/run/advance.ts';
 import { CallWaitsError, createCallTurns } from '../../../../src/features/flows/run/call-turns.ts';
-import {
-  callWebhook,
-  flowWebhookSecret,
-  WebhookStepRetryError,
-} from '../../../../src/features/flows/steps/webhook-request.ts';
+import { callWebhook, WebhookStepRetryError } from '../../../../src/features/flows/run/calls.ts';
+import { flowWebhookSecret } from '../../../../src/features/flows/steps/webhook-request.ts';
 import type { WebhookStep } from '../../../../src/features/flows/steps/webhook.ts';
 import { createFlowVersionReader } from '../../../../src/features/flows/versions.ts';
 import { createResolver } from '../../../../src/platform/dns/resolver.ts';
