@@ -86,6 +86,7 @@ async function startWorkers(env: TestWorkflowEnvironment, db: TestDatabase): Pro
   const workflowBundle = await sharedWorkflowBundle();
   const workers = [
     await Worker.create({ ...options, taskQueue: 'flows', workflowBundle, enableNonLocalActivities: false }),
+    await Worker.create({ ...options, taskQueue: 'cohorts', workflowBundle }),
     await Worker.create({ ...options, taskQueue: 'bulk' }),
     await Worker.create({ ...options, taskQueue: 'calls' }),
   ];

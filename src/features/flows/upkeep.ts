@@ -42,6 +42,17 @@ const endedRuns = batchTask(
   ({ config }, asOf) => daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS),
 );
 
+/** Deletes cohorts whose runs are gone. The last of a flow stays, so that its number is not given to another one. */
+const endedCohorts = batchTask(
+  'flow_cohorts',
+  `delete from flow_cohorts where id in (
+     select c.id from flow_cohorts c
+     where c.ended_at < $1 and c.n < (select max(n) from flow_cohorts newer where newer.flow_id = c.flow_id)
+       and not exists (select 1 from flow_runs r where r.cohort_id = c.id)
+     limit $2)`,
+  ({ config }, asOf) => daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS),
+);
+
 /** The hour (UTC) in which all rows of runs are scanned. */
 const WALK_HOUR = 2;
 const WALK_PAGE = 20_000;
@@ -201,6 +212,7 @@ export const flowsUpkeep: Upkeep = {
   tasks: [
     endedRuns,
     lastRuns,
+    endedCohorts,
     flowOutcomes,
     lateArrivals,
     removedContents,

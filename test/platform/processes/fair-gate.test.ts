@@ -9,7 +9,7 @@ function stage(options: GateOptions) {
   const gate = new FairGate<string>(options);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const start = (name: string, signal?: AbortSignal) =>
+  const start = (name: string, signal?: AbortSignal, order?: number) =>
     gate.run(
       // A name is that of its key, and a number.
       name.slice(0, 1),
@@ -17,7 +17,7 @@ function stage(options: GateOptions) {
         begun.push(name);
         return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
       },
-      { signal },
+      { signal, order },
     );
   const end = async (name: string) => {
     ends.get(name)?.();
@@ -50,6 +50,17 @@ describe('a free slot', () => {
     expect(begun).toEqual(['a1', 'a2', 'a3', 'b1']);
     for (let n = 0; n < all.length; n += 1) await end(begun[n] ?? '');
     expect(begun.slice(4)).toEqual(['c1', 'a4', 'b2', 'a5', 'b3']);
+    await Promise.all(all);
+  });
+
+  it('goes within a key to the work that asks to be first', async () => {
+    const { gate, begun, start, end } = stage({ slots: 2, perKey: 1 });
+    const orders = { a1: 9, b1: 0, a2: 3, a3: -Infinity, a4: 2, a5: 2, a6: undefined };
+    const all = Object.entries(orders).map(([name, order]) => start(name, undefined, order));
+    expect([gate.isAwaited('a'), gate.isAwaited('b')]).toEqual([false, true]);
+    for (let n = 0; n < all.length; n += 1) await end(begun[n] ?? '');
+    expect(begun).toEqual(['a1', 'b1', 'a3', 'a6', 'a4', 'a5', 'a2']);
+    expect(gate.isAwaited('b')).toBe(false);
     await Promise.all(all);
   });
 

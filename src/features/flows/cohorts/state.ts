@@ -14,6 +14,8 @@ interface Group {
   step_id: number | null;
   waits_for: string | null;
   event_name: string | null;
+  /** Whether a request is due then, instead of the step. */
+  calls: boolean;
   count: number;
   /** When the first and the last of them are due; infinite if they are due now, or held. */
   first: number;
@@ -21,13 +23,14 @@ interface Group {
 }
 
 const groupsSql = `
-  select step_id, waits_for, event_name, count(*)::int as count,
+  select step_id, waits_for, event_name, calls, count(*)::int as count,
     extract(epoch from min(next_at))::float8 * 1000 as first, extract(epoch from max(next_at))::float8 * 1000 as last
   from (
     select r.step_id, ${nextAtSql('r')} as next_at, case when r.retry_at is null then r.waits_for else 'retry' end as waits_for,
-      case when r.retry_at is null then r.record #>> '{wait,eventName}' end as event_name
+      case when r.retry_at is null then r.record #>> '{wait,eventName}' end as event_name,
+      coalesce(r.waits_for = 'webhook', false) as calls
     from flow_runs r where r.cohort_id = $1 and r.state = 'active'
-  ) run group by step_id, waits_for, event_name order by count desc, step_id`;
+  ) run group by step_id, waits_for, event_name, calls order by count desc, step_id`;
 
 /** The state of a cohort. */
 export interface CohortSummary {
@@ -60,7 +63,11 @@ function groupText(group: Group, asOf: Date): string {
     case 'event':
       return some(count, WAITS, ` for ${group.event_name}`);
     case 'webhook':
-      return some(count, ['calls', 'call'], ` the webhook of step ${stepId}`);
+      return some(
+        count,
+        ['calls', 'call'],
+        ` the webhook of step ${stepId}${first > asOf.getTime() ? ` from ${time} on` : ''}`,
+      );
     case 'resume':
       return some(count, ['is', 'are'], ' held, because the flow is paused');
     case 'retry':
@@ -72,9 +79,9 @@ function groupText(group: Group, asOf: Date): string {
 
 /** The time after which the first of the groups is due. */
 function nextOf(groups: readonly Group[], isActive: boolean, asOf: Date): Date | null {
-  const times = groups.map(({ waits_for: waitsFor, first }) => {
+  const times = groups.map(({ calls, first }) => {
     // Due requests are not steps, and their end wakes the workflow.
-    const isCalled = waitsFor === 'webhook' && (!isActive || first <= asOf.getTime());
+    const isCalled = calls && (!isActive || first <= asOf.getTime());
     return isCalled ? Infinity : Math.max(first, 0);
   });
   const next = Math.min(...times);
@@ -111,9 +118,7 @@ export async function summarize(db: Queryable, cohort: LoadedCohort, asOf: Date)
   return {
     active,
     next,
-    callsDue:
-      isActive &&
-      groups.some(({ waits_for: waitsFor, first }) => waitsFor === 'webhook' && first <= asOf.getTime()),
+    callsDue: isActive && groups.some(({ calls, first }) => calls && first <= asOf.getTime()),
     state: {
       sentence: sentenceOf(cohort, groups, next, asOf),
       runs: cohort.size,

@@ -1,17 +1,15 @@
 /** Takes the due steps of a cohort's runs, many of them in each transaction. A run that fails holds up no other. */
-import { isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
+import { isConnectionError } from '../../../platform/db/queryable.ts';
 import { type AdvanceDeps, advanceAlone, advanceBatch } from '../run/batch.ts';
 import { endBroken, isFinal } from '../run/failures.ts';
 import { dueRuns } from './due.ts';
 import type { LoadedCohort } from './load.ts';
+import { postponeRun } from './postpone.ts';
 
 /** Maximum number of runs of one transaction. */
 const MAX_BATCH = 200;
 /** After a failure, transactions are this many times smaller; after each success, they are twice as large. */
 const SHRINK = 4;
-/** A run that fails alone tries again after the first time, which doubles with each failure up to the second. */
-const MIN_RETRY_SECONDS = 15;
-const MAX_RETRY_SECONDS = 600;
 
 export interface TakingDeps extends AdvanceDeps {
   /** How many runs a cohort's next transaction takes, by its id; those that are not there take the maximum. */
@@ -25,23 +23,6 @@ interface Taking {
   isOver: () => boolean;
 }
 
-async function postpone(
-  db: Queryable,
-  runId: number,
-  asOf: Date,
-): Promise<{ retry_at: Date; failures: number } | null> {
-  const { rows } = await db.query<{ retry_at: Date; failures: number }>({
-    name: 'postpone_flow_run',
-    text: `update flow_runs
-           set retry_at = $2::timestamptz + make_interval(
-               secs => least(${MAX_RETRY_SECONDS}, ${MIN_RETRY_SECONDS} * 2 ^ least(failures, 10))),
-             failures = least(failures + 1, 1000)
-           where id = $1 and state = 'active' returning retry_at, failures`,
-    values: [runId, asOf],
-  });
-  return rows[0] ?? null;
-}
-
 /** @returns whether the run has further due steps */
 async function takeAlone(deps: TakingDeps, { cohort, asOf }: Taking, runId: number): Promise<boolean> {
   try {
@@ -52,7 +33,7 @@ async function takeAlone(deps: TakingDeps, { cohort, asOf }: Taking, runId: numb
       await endBroken(deps, runId, asOf, error);
       return false;
     }
-    const postponed = await postpone(deps.pool, runId, asOf);
+    const postponed = await postponeRun(deps.pool, runId, asOf);
     const fields = { flow_run_id: runId, cohort_id: cohort.id, ...postponed };
     deps.log.warn({ err: error, ...fields }, 'flow run failed; will retry');
     return false;

@@ -9,6 +9,8 @@ import { carryOut, type Entry, judgeEntries, type JudgingFlow, passFilters } fro
 
 /** Number of entries judged by one transaction. The runs of their contacts may be locked until it commits. */
 const PAGE = 100;
+/** The same if more than a page are due. Their runs share clocks, so that beginning them costs less. */
+const BURST_PAGE = 500;
 /** Statement time-out, in ms. A page that exceeds it is judged again later, in smaller parts. */
 const STATEMENT_MS = 10_000;
 /** The class of the advisory locks of flows whose entries are being judged: any number that no other lock uses. */
@@ -56,38 +58,41 @@ interface Taken {
   due: number[];
   /** Those that are judged now. */
   ids: number[];
-}
-
-interface FoundEntries {
-  entries: Entry[];
   /** Whether more are due than one page takes. */
   isBurst: boolean;
 }
 
+/** Entries to be judged, in order. */
+type Part = Pick<Taken, 'ids' | 'isBurst'>;
+
 /**
  * Reads entries. After failed attempts, fewer are judged at once, because one of them may have taken too long.
- * @param ids of the entries; null for the oldest that are due
+ * @param part of a page; null for the oldest that are due
  * @param taken receives the ids of the entries
  */
 async function findEntries(
   trx: Queryable,
   flowId: number,
-  ids: readonly number[] | null,
+  part: Part | null,
   taken: Taken,
-): Promise<FoundEntries> {
-  const which = ids ? 'id = any($2)' : isDue;
+): Promise<Entry[]> {
+  const which = part ? 'id = any($2)' : isDue;
   const { rows } = await trx.query<Entry & { attempt_count: number }>(
     `select id, contact_id, cause, (event->>'id')::bigint as event_id, event->'data' as data, test,
        event->>'name' = 'email_received' and (event->'mail'->>'auto_submitted')::boolean is true as automatic,
        coalesce((event->>'created_at')::timestamptz, created_at) as since, attempt_count
-     from flow_entries where flow_id = $1 and ${which} order by id limit ${PAGE + 1}`,
-    ids ? [flowId, ids] : [flowId],
+     from flow_entries where flow_id = $1 and ${which} order by id limit ${BURST_PAGE}`,
+    part ? [flowId, part.ids] : [flowId],
   );
-  const size = ids ? PAGE : Math.max(1, Math.floor(PAGE / 4 ** (rows[0]?.attempt_count ?? 0)));
+  const isBurst = part?.isBurst ?? rows.length > PAGE;
+  const attempts = part ? 0 : (rows[0]?.attempt_count ?? 0);
+  const most = isBurst && attempts === 0 ? BURST_PAGE : PAGE;
+  const size = Math.max(1, Math.floor(most / 4 ** attempts));
   const entries = rows.slice(0, size);
-  taken.due.push(...rows.slice(0, PAGE).map(({ id }) => id));
+  taken.due.push(...rows.map(({ id }) => id));
   taken.ids.push(...entries.map(({ id }) => id));
-  return { entries, isBurst: rows.length > PAGE };
+  taken.isBurst = isBurst;
+  return entries;
 }
 
 /**
@@ -98,7 +103,7 @@ async function findEntries(
 function takePage(
   { pool, clock = () => new Date() }: PagesDeps,
   flowId: number,
-  ids: readonly number[] | null,
+  part: Part | null,
   taken: Taken,
 ): Promise<PageResult> {
   return inTransaction(pool, async (trx) => {
@@ -107,7 +112,7 @@ function takePage(
       [FLOW_LOCK, flowId % 2 ** 31, `${STATEMENT_MS}`],
     );
     if (!rows[0]?.locked) return { busy: true, began: false };
-    const { entries, isBurst } = await findEntries(trx, flowId, ids, taken);
+    const entries = await findEntries(trx, flowId, part, taken);
     if (entries.length === 0) return NOTHING;
     const flow = await findFlow(trx, flowId, '');
     if (!flow) {
@@ -120,7 +125,8 @@ function takePage(
     const locked = await findFlow(trx, flowId, 'for share of f');
     if (JSON.stringify(locked) !== JSON.stringify(flow)) return NOTHING;
     const verdicts = await judgeEntries(trx, flow, entries, { passing, asOf });
-    return { busy: false, began: await carryOut(trx, flow, entries, { verdicts, isBurst, asOf }) };
+    const beginning = { verdicts, isBurst: taken.isBurst, asOf };
+    return { busy: false, began: await carryOut(trx, flow, entries, beginning) };
   });
 }
 
@@ -149,28 +155,29 @@ function postpone({ pool }: PagesDeps, flowId: number, ids: readonly number[]): 
 async function judgeParts(
   deps: PagesDeps,
   flowId: number,
-  ids: readonly number[] | null,
+  part: Part | null,
   isRepetition = false,
 ): Promise<PageResult> {
-  const taken: Taken = { due: [], ids: [] };
+  const taken: Taken = { due: [], ids: [], isBurst: false };
+  const { ids } = taken;
   try {
-    return await takePage(deps, flowId, ids, taken);
+    return await takePage(deps, flowId, part, taken);
   } catch (error) {
-    if (isConnectionError(error) || taken.ids.length === 0) throw error;
+    if (isConnectionError(error) || ids.length === 0) throw error;
     if ((error as { code?: string }).code === DEADLOCK && !isRepetition) {
-      return judgeParts(deps, flowId, taken.ids, true);
+      return judgeParts(deps, flowId, taken, true);
     }
     // Filters that cannot be evaluated fail for all entries.
     const isInvalid = error instanceof AppError;
-    if (taken.ids.length === 1 || isInvalid || isStatementTimeout(error)) {
-      const later = isInvalid ? taken.due : taken.ids;
+    if (ids.length === 1 || isInvalid || isStatementTimeout(error)) {
+      const later = isInvalid ? taken.due : ids;
       deps.log.warn({ err: error, flow_id: flowId, entry_ids: later }, 'entries cannot be judged');
       await postpone(deps, flowId, later);
       return NOTHING;
     }
-    const middle = Math.ceil(taken.ids.length / 2);
-    const one = await judgeParts(deps, flowId, taken.ids.slice(0, middle));
-    const other = await judgeParts(deps, flowId, taken.ids.slice(middle));
+    const middle = Math.ceil(ids.length / 2);
+    const one = await judgeParts(deps, flowId, { ...taken, ids: ids.slice(0, middle) });
+    const other = await judgeParts(deps, flowId, { ...taken, ids: ids.slice(middle) });
     return { busy: false, began: one.began || other.began };
   }
 }
