@@ -23,19 +23,29 @@ interface Taking {
   isOver: () => boolean;
 }
 
+/** Ends a run whose step can never be taken; lets any other try again later. @throws if the database is unavailable */
+async function settleFailure(
+  deps: TakingDeps,
+  { cohort, asOf }: Taking,
+  runId: number,
+  error: unknown,
+): Promise<void> {
+  if (isConnectionError(error)) throw error;
+  if (isFinal(error)) {
+    await endBroken(deps, runId, asOf, error);
+    return;
+  }
+  const postponed = await postponeRun(deps.pool, runId, asOf);
+  const fields = { flow_run_id: runId, cohort_id: cohort.id, ...postponed };
+  deps.log.warn({ err: error, ...fields }, 'flow run failed; will retry');
+}
+
 /** @returns whether the run has further due steps */
-async function takeAlone(deps: TakingDeps, { cohort, asOf }: Taking, runId: number): Promise<boolean> {
+async function takeAlone(deps: TakingDeps, taking: Taking, runId: number): Promise<boolean> {
   try {
-    return (await advanceAlone(deps, runId, asOf)).next === 'again';
+    return (await advanceAlone(deps, runId, taking.asOf)).next === 'again';
   } catch (error) {
-    if (isConnectionError(error)) throw error;
-    if (isFinal(error)) {
-      await endBroken(deps, runId, asOf, error);
-      return false;
-    }
-    const postponed = await postponeRun(deps.pool, runId, asOf);
-    const fields = { flow_run_id: runId, cohort_id: cohort.id, ...postponed };
-    deps.log.warn({ err: error, ...fields }, 'flow run failed; will retry');
+    await settleFailure(deps, taking, runId, error);
     return false;
   }
 }
@@ -62,21 +72,21 @@ async function take(deps: TakingDeps, taking: Taking, ids: readonly number[]): P
   const { sizes, log } = deps;
   const { id } = taking.cohort;
   const size = sizes.get(id) ?? MAX_BATCH;
-  const [only = 0] = ids;
+  const [first = 0] = ids;
   try {
-    const further =
-      ids.length === 1 ? (await takeAlone(deps, taking, only)) && ids : await takeTogether(deps, taking, ids);
+    const further = await takeTogether(deps, taking, ids);
     if (size * 2 >= MAX_BATCH) sizes.delete(id);
     else sizes.set(id, size * 2);
-    return further || [];
+    return further;
   } catch (error) {
     if (isConnectionError(error)) throw error;
     sizes.set(id, Math.max(1, Math.floor(ids.length / SHRINK)));
-    log.info(
-      { err: error, cohort_id: id, runs: ids.length },
-      'flow runs failed together; fewer will be tried',
-    );
-    return ids;
+    if (ids.length > 1) {
+      log.info({ err: error, cohort_id: id, runs: ids.length }, 'flow runs failed together; fewer are tried');
+      return ids;
+    }
+    await settleFailure(deps, taking, first, error);
+    return [];
   }
 }
 

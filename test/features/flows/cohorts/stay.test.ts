@@ -208,6 +208,26 @@ describe('a run that fails', () => {
   });
 });
 
+it('leaves runs alone that others have locked, and comes back for them after a second', async () => {
+  const asOf = new Date();
+  const cohort = await enter([wait(1, 60)], 10, asOf);
+  await inTransaction(pool(), async (trx) => {
+    await trx.query('select from flow_runs where cohort_id = $1 and contact_id = any($2) for no key update', [
+      cohort,
+      contacts.slice(0, 3),
+    ]);
+    const step = await stayAt(cohort, asOf);
+    expect(step).toMatchObject({ next: 'wait', until: after(asOf, 1_000).toISOString() });
+    expect(step.state.groups).toMatchObject([
+      { waitsFor: 'time', count: 7 },
+      { waitsFor: null, count: 3 },
+    ]);
+  });
+  expect((await stayAt(cohort, after(asOf, 1_000))).state.groups).toMatchObject([
+    { waitsFor: 'time', count: 10 },
+  ]);
+});
+
 describe('the turns of cohorts', () => {
   const advance = (cohorts: FlowCohorts, id: number, asOf: Date) =>
     cohorts.advance(id, { asOf, stayMs: 2_000 });
