@@ -41,7 +41,9 @@ export interface FlowActivityDependencies {
 }
 
 /** The activities of the workflows `flow-run/<flow>/<contact>/<cause>` and `flow-cohort/<flow>/<n>`. */
-export function createFlowActivities(deps: FlowActivityDependencies): FlowRunActivities & FlowCohortActivities {
+export function createFlowActivities(
+  deps: FlowActivityDependencies,
+): FlowRunActivities & FlowCohortActivities {
   const { config, database, keyring, resolver, trackedEventConsumers, waker, log, ca, stopping } = deps;
   const egress = { resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT };
   const advancing = {

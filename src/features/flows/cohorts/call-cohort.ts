@@ -51,7 +51,7 @@ interface Calling {
   /** A run that has its response, but whose clock does not know. */
   unseen: DueCall | null;
   /** The first error that concerns more than one run. */
-  error: unknown;
+  error: Error | null;
   /** Ends the wait for the next change. */
   changed: () => void;
 }
@@ -69,13 +69,13 @@ async function wait(calling: Calling, run: DueCall, { message, delayMs, bring }:
   calling.room = MAX_OF_COHORTS;
 }
 
-/** Calls a run; `no_webhook` if the next transaction of the run decides what follows. */
+/** Calls a run; `no_call` if the next transaction of the run decides what follows. */
 async function call({ deps, now }: Calling, run: DueCall): Promise<Called> {
-  if (run.answered) return 'no_webhook';
+  if (!run.called) return 'no_call';
   try {
     return await callRun(deps, run, now);
   } catch (error) {
-    if (error instanceof FlowVersionMissingError) return 'no_webhook';
+    if (error instanceof FlowVersionMissingError) return 'no_call';
     throw error;
   }
 }
@@ -89,7 +89,7 @@ async function make(calling: Calling, run: DueCall): Promise<void> {
       made.reason = called.failed;
       return;
     }
-    if (called === 'no_webhook') await releaseCall(deps.pool, run);
+    if (called === 'no_call') await releaseCall(deps.pool, run);
     made.answered += 1;
     calling.unseen = run;
   } catch (error) {
@@ -105,7 +105,7 @@ function begin(calling: Calling, run: DueCall): void {
   const { underWay } = calling;
   underWay.add(run.id);
   void make(calling, run)
-    .catch((error: unknown) => void (calling.error ??= error))
+    .catch((error: unknown) => void (calling.error ??= error as Error))
     .finally(() => {
       underWay.delete(run.id);
       calling.changed();
@@ -119,9 +119,10 @@ async function look(calling: Calling): Promise<void> {
   if (limit <= 0) return;
   try {
     const except = [...underWay];
-    for (const run of await dueCalls(deps.pool, cohortId, { asOf: now(), limit, except })) begin(calling, run);
+    for (const run of await dueCalls(deps.pool, cohortId, { asOf: now(), limit, except }))
+      begin(calling, run);
   } catch (error) {
-    calling.error ??= error;
+    calling.error ??= error as Error;
   }
 }
 
@@ -134,7 +135,7 @@ async function wakeClock(calling: Calling): Promise<void> {
     await inTransaction(deps.pool, (trx) => wakeRuns(trx, [unseen], 1));
     deps.waker.wake('outbox');
   } catch (error) {
-    calling.error ??= error;
+    calling.error ??= error as Error;
   }
 }
 

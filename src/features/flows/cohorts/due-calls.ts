@@ -1,11 +1,11 @@
 /** The requests of webhook steps that runs of a cohort wait for. */
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { type CallingRun, callingRunColumns, isAnsweredSql, isCallableSql } from '../run/calls.ts';
+import { type CallingRun, callingRunColumns, isCalledSql } from '../run/calls.ts';
 import { nextAtSql } from './due.ts';
 
 export interface DueCall extends CallingRun {
-  /** Whether a worker of the version before has stored the response, after which the run is due. */
-  answered: boolean;
+  /** False if its contact was deleted, or a worker of the version before has stored the response. */
+  called: boolean;
 }
 
 /**
@@ -20,16 +20,17 @@ export async function dueCalls(
   const { rows } = await db.query<DueCall>({
     name: 'due_flow_calls',
     text: `
-      select ${callingRunColumns('r')}, ${isAnsweredSql('r')} as answered
+      select ${callingRunColumns('r')}, ${isCalledSql('r')} as called
       from flow_runs r join flows f on f.id = r.flow_id
-      where r.cohort_id = $1 and ${nextAtSql('r')} <= $2 and ${isCallableSql('r', 'f')} and r.id <> all($3)
+      where r.cohort_id = $1 and r.state = 'active' and ${nextAtSql('r')} <= $2 and r.waits_for = 'webhook'
+        and f.status = 'active' and r.id <> all($3)
       order by ${nextAtSql('r')}, r.id limit $4`,
     values: [cohortId, asOf, except, limit],
   });
   return rows;
 }
 
-/** Makes a run due that waits for no response: it has one, or its step is no webhook. */
+/** Makes a run due that is not called: its next transaction finds the response, or ends it. */
 export async function releaseCall(db: Queryable, { id, step_id: stepId }: CallingRun): Promise<void> {
   await db.query({
     name: 'release_flow_call',
@@ -52,7 +53,7 @@ export async function postponeCalls(
   const { rowCount } = await db.query({
     name: 'postpone_flow_calls',
     text: `
-      update flow_runs r set call_at = $4
+      update flow_runs r set call_at = $4, retry_at = null
       from (
         select d.id from flow_runs d
         where d.cohort_id = $1 and ${nextAtSql('d')} <= $3 and d.state = 'active' and d.waits_for = 'webhook'

@@ -40,14 +40,10 @@ export interface CallingRun extends RunOfFlow, RunAtWebhook {
 export const callingRunColumns = (run: string) =>
   `${runOfFlowColumns(run)}, ${run}.version_id, ${run}.step_id, ${run}.event, ${run}.test, ${run}.call_failures`;
 
-/** SQL: whether a run waits for a request, and may be called. @param flow alias of the run's row in `flows` */
-export const isCallableSql = (run: string, flow: string) =>
-  `${run}.state = 'active' and ${run}.waits_for = 'webhook' and ${flow}.status = 'active'
-   and exists (select 1 from contacts c where c.id = ${run}.contact_id)`;
-
-/** SQL: whether the response to the step of a run is stored. */
-export const isAnsweredSql = (run: string) =>
-  `exists (select 1 from flow_run_steps s where s.run_id = ${run}.id and s.step_id = ${run}.step_id)`;
+/** SQL: whether a run is called: it has no response to its step yet, and its contact exists. @param run its alias */
+export const isCalledSql = (run: string) =>
+  `(exists (select 1 from contacts c where c.id = ${run}.contact_id)
+   and not exists (select 1 from flow_run_steps s where s.run_id = ${run}.id and s.step_id = ${run}.step_id))`;
 
 /** Reads a run that is at the step and has no response yet. @returns null if there is nothing to call */
 async function readCallingRun(db: Queryable, runId: number, stepId: number): Promise<CallingRun | null> {
@@ -55,7 +51,8 @@ async function readCallingRun(db: Queryable, runId: number, stepId: number): Pro
     name: 'read_calling_run_of_flow_2',
     text: `
       select ${callingRunColumns('r')} from flow_runs r join flows f on f.id = r.flow_id
-      where r.id = $1 and r.step_id = $2 and ${isCallableSql('r', 'f')} and not ${isAnsweredSql('r')}`,
+      where r.id = $1 and r.state = 'active' and r.step_id = $2 and r.waits_for = 'webhook' and f.status = 'active'
+        and ${isCalledSql('r')}`,
     values: [runId, stepId],
   });
   return rows[0] ?? null;
@@ -90,7 +87,8 @@ async function countFailure(db: Queryable, { id, step_id: stepId }: CallingRun, 
   await db.query({
     name: 'count_failed_call_of_flow',
     text: `
-      update flow_runs set call_failures = call_failures + 1, call_at = case when cohort_id is not null then $3::timestamptz end
+      update flow_runs set call_failures = call_failures + 1, retry_at = null, failures = 0,
+        call_at = case when cohort_id is not null then $3::timestamptz end
       where id = $1 and state = 'active' and step_id = $2`,
     values: [id, stepId, nextAt],
   });
@@ -101,8 +99,8 @@ export interface CallDeps extends WebhookRequestDeps {
   versions: FlowVersionReader;
 }
 
-/** What became of a call: the response is stored, the attempt failed and is repeated, or the step is no webhook. */
-export type Called = 'stored' | 'no_webhook' | { failed: string; retryMs: number };
+/** What became of a call: the response is stored, the attempt failed and is repeated, or the step makes no request. */
+export type Called = 'stored' | 'no_call' | { failed: string; retryMs: number };
 
 /**
  * Makes one attempt for a run, and stores its result. Test runs make no request: test keys, which many people can read,
@@ -113,7 +111,7 @@ export type Called = 'stored' | 'no_webhook' | { failed: string; retryMs: number
 export async function callRun(deps: CallDeps, run: CallingRun, now: () => Date): Promise<Called> {
   const { pool, versions } = deps;
   const step = findStep((await versions(run.version_id)).steps, run.step_id);
-  if (step?.type !== 'webhook') return 'no_webhook';
+  if (step?.type !== 'webhook') return 'no_call';
   if (run.test) {
     await storeAnswer(pool, run, TEST_ANSWER, now());
     return 'stored';
@@ -136,5 +134,6 @@ export async function callRun(deps: CallDeps, run: CallingRun, now: () => Date):
 export async function callWebhook(deps: CallDeps, runId: number, stepId: number, asOf: Date): Promise<void> {
   const run = await readCallingRun(deps.pool, runId, stepId);
   const called = run && (await callRun(deps, run, () => asOf));
-  if (called !== null && typeof called === 'object') throw new WebhookStepRetryError(called.failed, called.retryMs);
+  if (called !== null && typeof called === 'object')
+    throw new WebhookStepRetryError(called.failed, called.retryMs);
 }

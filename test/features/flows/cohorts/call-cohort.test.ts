@@ -31,9 +31,8 @@ const after = (seconds: number) => new Date(asOf.getTime() + seconds * 1_000);
 async function begin(size: number): Promise<TestCohort> {
   const url = receiver.url('/hook', '127.0.0.1');
   flow = await insertFlow(pool(), account, { steps: [{ type: 'webhook', id: 4, url, method: 'POST' }] });
-  const cohort = await insertCohort(pool(), account, flow, await insertContacts(pool(), account, size), {
-    asOf,
-  });
+  const contacts = await insertContacts(pool(), account, size, `of-${flow.id}`);
+  const cohort = await insertCohort(pool(), account, flow, contacts, { asOf });
   const record = { ...firstRecord(asOf), begun: true, stepId: 4, wait: { for: 'webhook' } };
   await pool().query(
     `update flow_runs set record = $2, step_id = 4, waits_for = 'webhook' where cohort_id = $1`,
@@ -83,7 +82,7 @@ function countBy(rows: readonly Row[], kindOf: (row: Row) => string): Record<str
 
 const runOf = (headers: Record<string, unknown>) => Number(headers['carillon-run-id']);
 
-/** Lets the receiver answer only when `release` is called. @returns the requests that wait, and the most at once */
+/** Lets the receiver answer only when `release` is called. `waiting`: the requests without an answer. */
 function holdAnswers() {
   const waiting: (() => void)[] = [];
   const held = { waiting, release: () => void waiting.splice(0).forEach((answer) => answer()) };
@@ -128,7 +127,11 @@ describe('the requests of a cohort', () => {
     const cohort = await begin(9);
     const [failing = 0, gone = 0] = cohort.runs;
     receiver.answer = ({ headers }, response) => {
-      const status = new Map([[failing, 503], [gone, 404]]).get(runOf(headers)) ?? 200;
+      const status =
+        new Map([
+          [failing, 503],
+          [gone, 404],
+        ]).get(runOf(headers)) ?? 200;
       response.writeHead(status).end('{}');
     };
     expect(await call(cohort)).toEqual({ answered: 8, failed: 1, reason: 'status 503' });
@@ -139,7 +142,10 @@ describe('the requests of a cohort', () => {
       if (!row?.call_at) break;
       const seconds = (row.call_at.getTime() - at.getTime()) / 1_000;
       spacing.push(Math.floor(seconds));
-      expect(await call(cohort, new Date(row.call_at.getTime() - 1))).toMatchObject({ answered: 0, failed: 0 });
+      expect(await call(cohort, new Date(row.call_at.getTime() - 1))).toMatchObject({
+        answered: 0,
+        failed: 0,
+      });
       at = row.call_at;
       await call(cohort, at);
     }
@@ -222,6 +228,10 @@ describe('a cohort whose account has many requests under way', () => {
 
   it('comes back once, later, if there is no room, and counts no attempt', async () => {
     const [cohort, other] = [await begin(40), await begin(40)];
+    await pool().query('update flow_runs set retry_at = $2 where id = any($1)', [
+      cohort.runs.slice(20),
+      asOf,
+    ]);
     const own = deps();
     const free = await occupy(own, MAX_OF_COHORTS);
     const reason = `waits: ${MAX_OF_COHORTS} requests of the account are under way`;
@@ -239,7 +249,7 @@ describe('a cohort whose account has many requests under way', () => {
     expect(first[0]).toBeGreaterThanOrEqual(1);
     expect(second[0]).toBeGreaterThanOrEqual(2);
     await free();
-    expect(await call(cohort, after(1.5), {}, own)).toMatchObject({ answered: 40 });
+    expect(await call(cohort, after(first[0] ?? 0), {}, own)).toMatchObject({ answered: 40 });
   });
 
   it('does not hold up those of other accounts', async () => {
@@ -288,16 +298,19 @@ describe('a run of a cohort', () => {
     expect((await rowsOf(cohort))[3]).toMatchObject({ failures: 2 });
   });
 
-  it('is due at once if a worker of the version before has stored its response, or its version is gone', async () => {
-    const cohort = await begin(3);
+  it('is due at once if its response is stored already, or its version or contact is gone', async () => {
+    const cohort = await begin(4);
     await pool().query(
       `insert into flow_run_steps (run_id, flow_id, step_id, n, type, outcome, detail, entered_at)
        values ($1, $2, 4, 0, 'webhook', 'done', '{"status": 200, "body": null}', $3)`,
       [cohort.runs[0], flow.id, asOf],
     );
     await pool().query('update flow_runs set version_id = 0 where id = $1', [cohort.runs[1]]);
+    await pool().query('delete from contacts where id = (select contact_id from flow_runs where id = $1)', [
+      cohort.runs[2],
+    ]);
     await call(cohort);
-    expect(receiver.requests.map(({ headers }) => runOf(headers))).toEqual([cohort.runs[2]]);
-    expect((await rowsOf(cohort)).map(({ due }) => due)).toEqual([true, true, true]);
+    expect(receiver.requests.map(({ headers }) => runOf(headers))).toEqual([cohort.runs[3]]);
+    expect((await rowsOf(cohort)).map(({ due }) => due)).toEqual([true, true, true, true]);
   });
 });

@@ -120,4 +120,29 @@ describe('the turns of webhook requests', () => {
     void run(7, 'other');
     expect(begun).toHaveLength(71);
   });
+
+  it('are at most 15 of an account for cohorts, so that its other runs find some', async () => {
+    const { now, work, begun } = createStage();
+    const turns = createCallTurns(now);
+    const run = (ofCohort: boolean) => turns.run(1, 'a', work('request'), { ofCohort });
+    for (let n = 0; n < 15; n += 1) void run(true);
+    await expect(run(true)).rejects.toThrow('waits: 15 requests of the account are under way');
+    for (let n = 0; n < 5; n += 1) void run(false);
+    await expect(run(false)).rejects.toThrow(CallWaitsError);
+    expect(begun).toHaveLength(20);
+  });
+
+  it('make refused requests wait behind those that come back together', async () => {
+    const { now, work } = createStage();
+    const turns = createCallTurns(now);
+    for (let n = 0; n < 20; n += 1) void turns.run(1, 'a', work('request'));
+    const refused = async () => {
+      const error: unknown = await turns.run(1, 'a', work('request')).catch((reason: unknown) => reason);
+      if (!(error instanceof CallWaitsError)) throw error;
+      return error;
+    };
+    const first = await refused();
+    first.bring(999);
+    expect([first.delayMs, (await refused()).delayMs]).toEqual([1_000, 50_050]);
+  });
 });
