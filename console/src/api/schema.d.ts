@@ -4264,6 +4264,11 @@ export interface components {
             waits_for: "time" | "event" | "webhook" | "quiet_hours" | "resume" | null;
             /** Format: date-time */
             due_at: string | null;
+            failures: number;
+            /** Format: date-time */
+            retry_at: string | null;
+            workflow_id: string;
+            cohort: components["schemas"]["FlowRunCohort"] | null;
             /** @enum {string} */
             cause: "event" | "list" | "segment" | "request";
             test: boolean;
@@ -4291,6 +4296,10 @@ export interface components {
                 /** Format: date-time */
                 left_at: string | null;
             }[];
+        };
+        FlowRunCohort: {
+            number: number;
+            size: number;
         };
         FlowRunContact: {
             first_name: string | null;
@@ -4321,6 +4330,11 @@ export interface components {
             waits_for: "time" | "event" | "webhook" | "quiet_hours" | "resume" | null;
             /** Format: date-time */
             due_at: string | null;
+            failures: number;
+            /** Format: date-time */
+            retry_at: string | null;
+            workflow_id: string;
+            cohort: components["schemas"]["FlowRunCohort"] | null;
             /** @enum {string} */
             cause: "event" | "list" | "segment" | "request";
             test: boolean;
@@ -14627,6 +14641,7 @@ export interface operations {
                 state?: "active" | "completed" | "exited" | "canceled";
                 step_id?: string;
                 version?: number;
+                cohort?: number;
                 created_after?: string;
                 created_before?: string;
             };

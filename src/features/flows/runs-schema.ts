@@ -27,6 +27,7 @@ export const listRunsQuery = z.strictObject({
   state: z.enum(runStates).optional(),
   step_id: stepId.optional().meta({ description: 'Active runs that are at this step.' }),
   version: idFilter.meta({ description: 'Runs that follow the version with this number.' }),
+  cohort: idFilter.meta({ description: 'Runs of the cohort with this number: they share a clock.' }),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
 });
@@ -69,6 +70,27 @@ const runFields = {
   due_at: when
     .nullable()
     .meta({ description: 'When the run continues at the latest; null if no time is set.' }),
+  failures: z
+    .int()
+    .meta({ description: 'How often in a row the step of an active run has failed, such as a request.' }),
+  retry_at: when.nullable().meta({
+    description:
+      'When an active run of a cohort tries its step again, or makes the request that has to wait. Null if no such time ' +
+      'is set; the workflow of any other run has that time.',
+  }),
+  workflow_id: z.string().meta({
+    description:
+      "The workflow in Temporal that is the run's clock: `flow-cohort/<flow>/<number>` of its cohort, or " +
+      '`flow-run/<flow>/<contact>/<cause>` of its own.',
+  }),
+  cohort: z
+    .object({
+      number: z.int().meta({ description: 'The number of the cohort in the flow; see the filter `cohort`.' }),
+      size: z.int().meta({ description: 'How many runs were added to it, of which some may be deleted.' }),
+    })
+    .meta({ id: 'FlowRunCohort' })
+    .nullable()
+    .meta({ description: 'The runs that share its clock; null if the run has a workflow of its own.' }),
   cause: z.enum(runCauses).meta({ description: 'What let the contact enter.' }),
   test: z
     .boolean()

@@ -1,5 +1,6 @@
 /** The runs of flows, as clients see and cancel them. */
 import type { MessageStatus } from '../../delivery/terms/message.ts';
+import { flowCohortWorkflowId, flowRunWorkflowId } from '../../../workflows/flows/contract.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -24,6 +25,9 @@ interface RunRow {
   step_id: number | null;
   waits_for: WaitsFor | null;
   due_at: Date | null;
+  failures: number;
+  retry_at: Date | null;
+  cohort: { number: number; size: number } | null;
   cause: string;
   test: boolean;
   created_at: Date;
@@ -33,6 +37,9 @@ interface RunRow {
 
 const COLUMNS = `r.id, r.flow_id, r.contact_id,
   (select v.n from flow_versions v where v.id = r.version_id) as version, r.state, r.reason, r.step_id, r.waits_for, r.due_at, r.cause, r.test,
+  case r.state when 'active' then r.failures + r.call_failures else 0 end as failures,
+  case r.state when 'active' then coalesce(r.retry_at, case r.waits_for when 'webhook' then r.call_at end) end as retry_at,
+  (select jsonb_build_object('number', c.n, 'size', c.size) from flow_cohorts c where c.id = r.cohort_id) as cohort,
   r.created_at, r.updated_at, r.ended_at`;
 
 /** What started a run, by the first letter of `flow_runs.cause`. */
@@ -44,6 +51,9 @@ const causes: Readonly<Record<string, RunSummary['cause']>> = {
 };
 
 const iso = (time: Date | null) => time?.toISOString() ?? null;
+
+const workflowIdOf = ({ flow_id: flowId, contact_id: contactId, cause, cohort }: RunRow): string =>
+  cohort ? flowCohortWorkflowId(flowId, cohort.number) : flowRunWorkflowId(flowId, contactId, cause);
 
 type RunContact = NonNullable<RunSummary['contact']>;
 
@@ -59,6 +69,10 @@ function presentRun(row: RunRow, contact: RunContact | undefined): RunSummary {
     step_id: row.step_id,
     waits_for: row.waits_for,
     due_at: iso(row.due_at),
+    failures: row.failures,
+    retry_at: iso(row.retry_at),
+    workflow_id: workflowIdOf(row),
+    cohort: row.cohort,
     cause: causes[row.cause.charAt(0)] ?? 'request',
     test: row.test,
     created_at: row.created_at.toISOString(),
@@ -92,7 +106,7 @@ export async function listRuns(
   db: Queryable,
   scope: BrandScope,
   flowId: number,
-  { contact_id, state, step_id, version, created_after, created_before }: ListRunsQuery,
+  { contact_id, state, step_id, version, cohort, created_after, created_before }: ListRunsQuery,
   page: Page,
 ): Promise<{ runs: RunSummary[]; count: RowCount }> {
   await requireFlow(db, scope, flowId);
@@ -111,6 +125,12 @@ export async function listRuns(
     const n = `$${values.push(version)}::bigint`;
     conditions.push(
       `and r.version_id = (select v.id from flow_versions v where v.flow_id = $1 and v.n = ${n})`,
+    );
+  }
+  if (cohort !== undefined) {
+    const n = `$${values.push(cohort)}::bigint`;
+    conditions.push(
+      `and r.cohort_id = (select c.id from flow_cohorts c where c.flow_id = $1 and c.n = ${n})`,
     );
   }
   // Written as a literal, so that the planner can use the partial index of active runs.

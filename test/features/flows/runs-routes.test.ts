@@ -6,6 +6,7 @@ import type { Step } from '../../../src/features/flows/steps/index.ts';
 import { createFlowVersionReader } from '../../../src/features/flows/versions.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
+import { insertCohort } from '../../support/flow-cohorts.ts';
 import { insertFlow, insertFlowVersion, insertRun, type TestFlow } from '../../support/flow-runs.ts';
 import { testFlowSender, writeFlow } from '../../support/flow-sends.ts';
 
@@ -86,9 +87,47 @@ describe('GET /flows/{id}/runs', () => {
     '?step_id=99999999999',
     '?contact_id=x',
     '?created_after=1',
+    '?cohort=0',
+    '?cohort=x',
     '?color=red',
   ])('refuses %s', async (query) => {
     expect(await list(query)).toBe(422);
+  });
+});
+
+describe('the clock of a run', () => {
+  it('is a workflow of its own, or that of its cohort, by which runs are found', async () => {
+    const welcome = await insertFlow(pool(), api, { steps: [{ type: 'wait', id: 1, duration: 60 }] });
+    const [first = 0, second = 0, third = 0] = contacts;
+    const alone = await insertRun(pool(), api, welcome, first, { cause: 'e9' });
+    await insertCohort(pool(), api, welcome, [first]);
+    const cohort = await insertCohort(pool(), api, welcome, [second, third]);
+    const [failing, calling] = cohort.runs;
+    await pool().query(`update flow_runs set failures = 3, retry_at = $2 where id = $1`, [failing, begun]);
+    await pool().query(
+      `update flow_runs set waits_for = 'webhook', call_failures = 1, call_at = $2 where id = $1`,
+      [calling, begun],
+    );
+    const runsOf = async (query: string) =>
+      (await api.request('GET', `/v1/my/flows/${welcome.id}/runs${query}`)).body as unknown as {
+        id: number;
+      }[];
+    const shared = {
+      workflow_id: cohort.workflowId,
+      cohort: { number: 2, size: 2 },
+      retry_at: begun.toISOString(),
+    };
+    expect(await runsOf('?cohort=2')).toMatchObject([
+      { id: calling, failures: 1, ...shared },
+      { id: failing, failures: 3, ...shared },
+    ]);
+    expect([await runsOf('?cohort=3'), await runsOf('?cohort=2&state=completed')]).toEqual([[], []]);
+    expect((await runsOf('')).find(({ id }) => id === alone)).toMatchObject({
+      ...{ workflow_id: `flow-run/${welcome.id}/${first}/e9`, cohort: null, failures: 0, retry_at: null },
+    });
+    await pool().query(`update flow_runs set state = 'canceled' where id = $1`, [failing]);
+    const { body } = await api.request('GET', `/v1/my/flow_runs/${failing}`);
+    expect(body).toMatchObject({ ...shared, failures: 0, retry_at: null });
   });
 });
 

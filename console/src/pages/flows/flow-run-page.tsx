@@ -5,7 +5,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { POLL_MS } from '../../api/query-client.ts';
 import { useAction } from '../../ui/action.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Card, DetailList, StatusBadge, Time } from '../../ui/details.tsx';
+import { Card, DetailList, StatusBadge, Time, countText } from '../../ui/details.tsx';
 import { BrandLink, useId, useOpen } from '../../ui/links.tsx';
 import { PageHeader } from '../../ui/list-page.tsx';
 import { Notice } from '../../ui/notice.tsx';
@@ -38,7 +38,7 @@ export function FlowRunPage() {
             actions={
               <>
                 {run.state === 'active' && <CancelButton run={run} />}
-                <WorkflowLink query={`FlowId = ${run.flow_id} AND ContactId = ${run.contact_id}`} />
+                <WorkflowLink id={run.workflow_id} />
               </>
             }
           >
@@ -92,10 +92,26 @@ function RunFacts({ run }: { run: Run }) {
           ['Entered by', run.event ? `the event ${run.event.name}` : CAUSES[run.cause]],
           ['Entered', <Time key="entered" at={run.created_at} full />],
           ['Due', run.due_at && <Time key="due" at={run.due_at} full />],
+          ['Tries again', run.retry_at && <Time key="again" at={run.retry_at} full />],
           ['Ended', run.ended_at && <Time key="ended" at={run.ended_at} full />],
+          ['Clock', <Clock key="clock" run={run} />],
         ]}
       />
     </Card>
+  );
+}
+
+/** The workflow that continues the run at its times, and the other runs that it continues. */
+function Clock({ run: { flow_id: flowId, workflow_id: workflowId, cohort } }: { run: Run }) {
+  return (
+    <>
+      <code>{workflowId}</code>{' '}
+      {cohort && cohort.size > 1 && (
+        <BrandLink to={`/flows/${flowId}/runs`} search={{ cohort: String(cohort.number) }}>
+          1 of {countText(cohort.size)} runs that share a clock
+        </BrandLink>
+      )}
+    </>
   );
 }
 

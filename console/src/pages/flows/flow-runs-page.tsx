@@ -36,6 +36,7 @@ const filtersOf = (steps: readonly Step[], names: AudienceNames): readonly Filte
   },
   { name: 'contact_id', label: 'Contact id', type: 'number' },
   { name: 'version', label: 'Version', type: 'number' },
+  { name: 'cohort', label: 'Cohort', type: 'number' },
   { name: 'created_after', label: 'Entered after', type: 'date' },
   { name: 'created_before', label: 'Entered before', type: 'date' },
 ];

@@ -11,8 +11,13 @@ export const WAITS_FOR: Record<NonNullable<Run['waits_for']>, string> = {
   resume: 'the flow to be resumed',
 };
 
+/** `, after 3 failures`; empty if its step has not failed. */
+const failuresText = (failures: number) =>
+  failures === 0 ? '' : `, after ${failures} ${failures === 1 ? 'failure' : 'failures'}`;
+
 /** Returns what an active run waits for, or why a run ended. */
-export function runText({ state, reason, waits_for: waitsFor }: Run): string {
+export function runText({ state, reason, waits_for: waitsFor, failures, retry_at: retryAt }: Run): string {
   if (state !== 'active') return (reason ?? '').replaceAll('_', ' ');
-  return waitsFor === null ? 'on its way' : `waits for ${WAITS_FOR[waitsFor]}`;
+  if (retryAt !== null) return `waits to try its step again${failuresText(failures)}`;
+  return waitsFor === null ? 'on its way' : `waits for ${WAITS_FOR[waitsFor]}${failuresText(failures)}`;
 }
