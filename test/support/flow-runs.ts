@@ -67,6 +67,8 @@ export interface RunSpec {
   event?: { id: number; name: string; data: Record<string, unknown>; created_at: string };
   test?: boolean;
   chainDepth?: number;
+  /** The cohort whose workflow is its clock; see `insertCohort`. */
+  cohortId?: number;
 }
 
 let causes = 0;
@@ -80,17 +82,25 @@ export function insertRun(
   { accountId, brandId }: QueuedAccount,
   flow: TestFlow,
   contactId: number,
-  { asOf = new Date(), cause = `m${(causes += 1)}`, event, test = false, chainDepth = 0 }: RunSpec = {},
+  {
+    asOf = new Date(),
+    cause = `m${(causes += 1)}`,
+    event,
+    test = false,
+    chainDepth = 0,
+    cohortId,
+  }: RunSpec = {},
 ): Promise<number> {
   return inTransaction(pool, async (trx) => {
     await lockContacts(trx, [contactId], 'exclusive');
     const { rows } = await trx.query<{ id: number }>(
       `insert into flow_runs (account_id, brand_id, flow_id, version_id, contact_id, cause, event, test, chain_depth,
-         record, engine_expected_by)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + interval '1 hour') returning id`,
+         record, engine_expected_by, cohort_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+         case when $11::bigint is null then now() + interval '1 hour' end, $11) returning id`,
       [
         ...[accountId, brandId, flow.id, flow.versionId, contactId, cause, event && JSON.stringify(event)],
-        ...[test, chainDepth, JSON.stringify(firstRecord(asOf))],
+        ...[test, chainDepth, JSON.stringify(firstRecord(asOf)), cohortId],
       ],
     );
     const id = rows[0]?.id ?? 0;
