@@ -2062,9 +2062,13 @@ create table flows (
   canceled_to bigint,
   -- raised by each change of what a client can set; not by counters. Clients see it as the ETag
   revision integer not null default 1,
+  -- what happens to a message whose outcome is unknown: leave: it stays unknown; resend: it is handed over again, so
+  -- that it may arrive twice
+  unknown text not null default 'leave',
   constraint flows_pkey primary key (id),
   constraint flows_approval_state_check check (approval_state in ('not_required', 'pending', 'approved', 'rejected')),
   constraint flows_status_check check (status in ('draft', 'active', 'paused', 'archived')),
+  constraint flows_unknown_check check (unknown in ('leave', 'resend')),
   constraint flows_brand_id_fkey foreign key (brand_id) references brands(id) on delete cascade
 ) with (fillfactor = 70);
 create index flows_account on flows (account_id) where status <> 'archived';
@@ -2785,6 +2789,8 @@ create table message_events (
   data jsonb,
   constraint message_events_pkey primary key (message_id, attempt, type)
 ) partition by range (message_id);
+-- finds messages that may have been lost; an index of messages would cost each of them
+create index message_events_unknown on message_events (message_id) where type = 'unknown';
 
 -- the first time that a person opened a message (link 0) or clicked each of its links; the key makes each count once
 create table message_interactions (

@@ -121,6 +121,7 @@ import * as sendKeys from './0153_send_keys.ts';
 import * as submission from './0154_submission.ts';
 import * as checkedClaims from './0155_checked_claims.ts';
 import * as flowCohorts from './0156_flow_cohorts.ts';
+import * as unknownLetters from './0157_unknown_letters.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -247,4 +248,5 @@ export const migrations = [
   submission,
   checkedClaims,
   flowCohorts,
+  unknownLetters,
 ];

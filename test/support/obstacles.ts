@@ -43,7 +43,7 @@ interface Cell {
 }
 
 /** Paths on which most obstacles have the same effect. */
-type Family = 'transactional' | 'uncertain' | 'flow' | 'block' | 'retry' | 'resend' | 'test';
+type Family = 'transactional' | 'uncertain' | 'flow' | 'flow again' | 'block' | 'retry' | 'resend' | 'test';
 
 export const families: Record<Path, Family> = {
   general: 'transactional',
@@ -59,6 +59,8 @@ export const families: Record<Path, Family> = {
   'flow reply': 'flow',
   'rerouted flow': 'flow',
   'flow text': 'flow',
+  'flow after a crash': 'flow again',
+  'flow resend': 'flow again',
   'test run': 'test',
   block: 'block',
   'rerouted block': 'block',
@@ -92,13 +94,14 @@ const skipped = (code: FailureCode): Row['cells'] => ({
   transactional: NO_CONTACT,
   uncertain: NO_CONTACT,
   flow: cell(`skipped: ${code}`),
+  'flow again': cell(`unknown: ${code}`),
   block: cell(`skipped: ${code}`),
   retry: cell(`skipped: ${code}`),
   resend: cell(`unknown: ${code}`),
 });
 
 const everywhere = (of: Cell): Row['cells'] => ({
-  ...{ transactional: of, uncertain: of, flow: of, block: of, retry: of, resend: of },
+  ...{ transactional: of, uncertain: of, flow: of, 'flow again': of, block: of, retry: of, resend: of },
 });
 
 const sql =
@@ -115,6 +118,7 @@ const limit = (name: LimitName, cells: Row['cells'], but?: Row['but']): Row => (
 const expiresAs = (code: FailureCode): Row['cells'] => ({
   ...everywhere(cell(`failed: ${code}`)),
   uncertain: cell(`unknown: ${code}`),
+  'flow again': cell(`unknown: ${code}`),
   block: NOT_QUEUED,
   resend: cell(`unknown: ${code}`),
 });
@@ -123,6 +127,7 @@ const suppressions = (fates: { transactional: Fate; uncertain: Fate; skipped: Fa
   transactional: cell(fates.transactional),
   uncertain: cell(fates.uncertain),
   flow: cell(fates.skipped),
+  'flow again': cell(fates.uncertain),
   block: cell(fates.skipped),
   retry: cell(fates.skipped),
   resend: cell(fates.uncertain),
@@ -143,16 +148,19 @@ export const obstacles: Record<Obstacle, Row> = {
   domain_deleted: limit('domain_deleted', {
     ...everywhere(cell('failed: sender_rejected')),
     uncertain: cell('unknown: sender_rejected'),
+    'flow again': cell('unknown: sender_rejected'),
     block: cell('waits: domain_unverified'),
     resend: cell('unknown: sender_rejected'),
   }),
   domain_unverified: limit('domain_unverified', {
     ...everywhere(cell('held: domain_unverified')),
+    'flow again': cell('waits'),
     block: cell('waits: domain_unverified'),
     resend: cell('waits'),
   }),
   account_paused: limit('account_paused', {
     ...everywhere(cell('held: account_paused')),
+    'flow again': cell('waits'),
     block: cell('waits: account_paused'),
     resend: cell('waits'),
   }),
@@ -212,6 +220,7 @@ export const obstacles: Record<Obstacle, Row> = {
       block: cell('waits: provider_unavailable', never('a sender that claims has the provider')),
       // Messages that may have been sent are not held.
       uncertain: cell('leaves', never('a sender that claims has the provider')),
+      'flow again': cell('leaves', never('a sender that claims has the provider')),
       resend: cell('leaves', never('a sender that claims has the provider')),
     },
   },
@@ -239,11 +248,15 @@ export const obstacles: Record<Obstacle, Row> = {
   },
   flow_stopped: {
     apply: sql(`update flows set status = 'paused' where account_id = $1`),
-    cells: { ...everywhere(NO_FLOW), flow: cell('waits') },
+    cells: { ...everywhere(NO_FLOW), flow: cell('waits'), 'flow again': cell('waits') },
   },
   flow_ended: {
     apply: sql(`update flows set status = 'archived' where account_id = $1`),
-    cells: { ...everywhere(NO_FLOW), flow: cell('canceled: canceled') },
+    cells: {
+      ...everywhere(NO_FLOW),
+      flow: cell('canceled: canceled'),
+      'flow again': cell('unknown: canceled'),
+    },
   },
   unsubscribed: {
     apply: sql(

@@ -163,6 +163,13 @@ export const kinds = {
       ...[flowCount('attempted'), flowCount('sent')],
     ],
   },
+  'flow after a crash': {
+    ...{ ...email, path: 'flow after a crash', attempt: 2, charged: true, ofFlow: ['attempted', 'sent'] },
+    effects: [
+      ...[...ofMessage(again), LEAVES_QUEUE, ...counted('email', 'flow', 0), ...ofContact('email')],
+      ...[flowCount('attempted'), flowCount('resent'), flowCount('sent'), flowCount('unknown', -1)],
+    ],
+  },
   'flow, paid': {
     ...{
       ...email,
@@ -260,12 +267,15 @@ function deliveredEffects(kind: Kind): string[] {
 const unanswered = (lines: readonly string[]) =>
   without(lines, 'messages provider_message_id', 'messages response');
 
+/** It counts only if the record of the second attempt is the first to say what became of an unknown message. */
+const RESENT = '+ flow_count_changes at=time name=resent';
+
 /** What changes in addition if the sender was taken for dead before. */
 function deathEffects(kind: Kind, lines: readonly string[]): string[] {
   const { attempt, channel } = kind;
   const reason = 'the sender died before the outcome was known';
   const unknown = `+ message_events data=${JSON.stringify({ reason, provider: 'relay' })} type=unknown attempt=${attempt} message_id=id occurred_at=time`;
-  if (kind.charged) return [...lines, unknown];
+  if (kind.charged) return [...without(lines, RESENT), unknown];
   const charge =
     '+ unknown_charges month=time units=1 channel=email account_id=id message_id=id millicents=1000';
   return [
@@ -303,7 +313,7 @@ const waitsAgain = (kind: Kind): string[] => [
 const reported = (kind: Kind): string[] => (kind.test ? [...kind.effects] : deliveredEffects(kind));
 /** The response to a message that a report came before is in its history, not in its row. */
 const answered = (kind: Kind, lines: readonly string[]) =>
-  kind.test ? lines : without(lines, 'messages response');
+  kind.test ? lines : without(lines, 'messages response', RESENT);
 
 export const courses: Record<string, Course> = {
   'delivered at once': {

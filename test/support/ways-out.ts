@@ -21,6 +21,7 @@ import { recoverDeadSender } from '../../src/delivery/ledger/upkeep/dead-process
 import type { BatchMessage } from '../../src/delivery/ledger/intend/batch.ts';
 import { intendBlock } from '../../src/delivery/ledger/intend/block-batch.ts';
 import { intendMessages } from '../../src/delivery/ledger/intend/queue-batch.ts';
+import { findUnknownOfFlow, requeueUnknownOfFlow } from '../../src/delivery/ledger/release/resend-of-flow.ts';
 import { outcomeRecords, recordsOfBlock } from '../../src/delivery/ledger/record/outcomes.ts';
 import { type BatchRecord, createBatchRecording } from '../../src/delivery/ledger/record/record.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -78,6 +79,8 @@ export const paths = [
   'flow reply',
   'rerouted flow',
   'flow text',
+  'flow after a crash',
+  'flow resend',
   'test run',
   'block',
   'rerouted block',
@@ -236,6 +239,29 @@ export function createWaysOut(database: Database, owner: number) {
     return { ...of, messageId, channel: 'email', providerId: 0 };
   }
 
+  /** A message whose sender died, and whose flow has it sent again. */
+  async function writeFlowAgain(): Promise<Waiting> {
+    const waiting = await writeFlowEmail();
+    await query(`update flows set unknown = 'resend' where account_id = $1`, waiting.accountId);
+    await handOverAndDie(waiting, 'flow');
+    return waiting;
+  }
+
+  /** A message whose sender died, and that a client sends again. */
+  async function writeFlowResend(): Promise<Waiting> {
+    const waiting = await writeFlowEmail();
+    const { accountId, messageId, channel } = waiting;
+    await handOverAndDie(waiting, 'flow');
+    const { rows } = await pool.query<{ id: number }>('select id from flows where account_id = $1', [
+      accountId,
+    ]);
+    const found = await findUnknownOfFlow(pool, rows[0]?.id ?? 0, 100);
+    if (found[0]?.id !== messageId) throw new Error('the message is not found as unknown');
+    const route = { domainId: null, providerId: null };
+    await requeueUnknownOfFlow(pool, { accountId, channel, ...route, messageIds: [messageId] });
+    return waiting;
+  }
+
   async function writeFlowText(): Promise<Waiting> {
     const of = await newAccount();
     const { messageId } = await createTexts(database, of, owner).flowTo(phone(), 1);
@@ -341,6 +367,8 @@ export function createWaysOut(database: Database, owner: number) {
       from: 'flow',
     },
     'flow text': { write: writeFlowText, from: 'flow' },
+    'flow after a crash': { write: writeFlowAgain, from: 'flow' },
+    'flow resend': { write: writeFlowResend, from: 'flow' },
     'test run': { write: () => writeFlowEmail({ test: true }), from: 'flow' },
     block: { write: () => writeBlock(), from: 'block' },
     'rerouted block': {

@@ -2049,6 +2049,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/my/flows/{id}/resend_unknown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["resendUnknownOfFlow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/my/flows/{id}/runs": {
         parameters: {
             query?: never;
@@ -4158,6 +4174,8 @@ export interface components {
             approval_state: "not_required" | "pending" | "approved" | "rejected";
             name: string;
             goal: string | null;
+            /** @enum {string} */
+            unknown: "leave" | "resend";
             trigger: components["schemas"]["FlowTrigger"];
             steps: components["schemas"]["FlowStep"][];
             sent_count: number;
@@ -4210,6 +4228,7 @@ export interface components {
                 failed_count: number;
                 skipped_count: number;
                 unknown_count: number;
+                resent_count: number;
                 canceled_count: number;
                 rates: {
                     delivered: number | null;
@@ -4238,6 +4257,7 @@ export interface components {
                     failed_count: number;
                     skipped_count: number;
                     unknown_count: number;
+                    resent_count: number;
                     canceled_count: number;
                     rates: {
                         delivered: number | null;
@@ -4315,6 +4335,9 @@ export interface components {
                 code: string;
                 message: string;
             } | null;
+            attempt_count: number;
+            /** Format: date-time */
+            unknown_at: string | null;
         };
         FlowRunSummary: {
             id: number;
@@ -4419,6 +4442,8 @@ export interface components {
             approval_state: "not_required" | "pending" | "approved" | "rejected";
             name: string;
             goal: string | null;
+            /** @enum {string} */
+            unknown: "leave" | "resend";
             trigger: components["schemas"]["FlowTrigger"];
             steps: components["schemas"]["FlowStep"][];
             sent_count: number;
@@ -14151,6 +14176,8 @@ export interface operations {
                     templates?: unknown;
                     name: string;
                     goal?: string | null;
+                    /** @enum {string} */
+                    unknown?: "leave" | "resend";
                     trigger?: components["schemas"]["FlowTriggerInput"];
                     steps?: components["schemas"]["FlowStepInput"][];
                     /**
@@ -14292,6 +14319,8 @@ export interface operations {
                     templates?: unknown;
                     name?: string;
                     goal?: string | null;
+                    /** @enum {string} */
+                    unknown?: "leave" | "resend";
                     trigger?: components["schemas"]["FlowTriggerInput"];
                     steps?: components["schemas"]["FlowStepInput"][];
                     /** @enum {string} */
@@ -14626,6 +14655,54 @@ export interface operations {
             403: components["responses"]["ForbiddenOrTestKey"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["BrandRequiredOrValidationError"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resendUnknownOfFlow: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                "X-Account-Id"?: components["parameters"]["AccountId"];
+                "X-Brand-Id"?: components["parameters"]["BrandId"];
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        requeued_count: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrTestKey"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["BrandRequiredOrInvalidTransitionOrSenderNotVerifiedOrValidationError"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -51,13 +51,16 @@ function isUnchanged(row: FlowRow, [name, value]: [string, unknown]): boolean {
   return isDeepStrictEqual(presentSteps(row.steps, noContents), presentSteps(value as Step[], noContents));
 }
 
+/** Columns that take effect at once, without a new version or an approval. */
+const unpinned: ReadonlySet<string> = new Set(['name', 'unknown'] satisfies (keyof FlowValues)[]);
+
 interface Applied {
   row: FlowRow;
   /** Whether something changed that activation pins. */
   pinned: boolean;
 }
 
-type Changes = Pick<ChangeFlowBody, 'name' | 'goal' | 'trigger' | 'steps'>;
+type Changes = Pick<ChangeFlowBody, 'name' | 'goal' | 'unknown' | 'trigger' | 'steps'>;
 
 /**
  * Applies the changes of a request to a locked flow, apart from its status. Values that the flow already has change
@@ -68,12 +71,13 @@ export async function applyChanges(
   trx: Queryable,
   scope: Tenant,
   row: FlowRow,
-  { name, goal, trigger, steps }: Changes,
+  { name, goal, unknown, trigger, steps }: Changes,
   options: { isNew: boolean; keyring: Keyring },
 ): Promise<Applied> {
   const values: FlowValues = {};
   if (name !== undefined) values.name = name;
   if (goal !== undefined) values.goal = goal;
+  if (unknown !== undefined) values.unknown = unknown;
   if (trigger) {
     Object.assign(values, mergeTrigger(trigger));
     const problems = new Problems();
@@ -97,7 +101,7 @@ export async function applyChanges(
   const names = Object.keys(changed);
   return {
     row: names.length > 0 || contentsChanged ? await updateFlow(trx, row.id, changed) : row,
-    pinned: contentsChanged || names.some((name) => name !== 'name'),
+    pinned: contentsChanged || names.some((name) => !unpinned.has(name)),
   };
 }
 

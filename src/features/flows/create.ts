@@ -63,10 +63,11 @@ export async function duplicateFlow(
   await requireFlows(trx, tenant);
   const row = await requireFlow(trx, tenant, id);
   await requireRoom(trx, tenant);
-  const { goal, trigger_event, contact_list_id, segment_id, trigger_data, next_step_id } = row;
+  const { goal, unknown, trigger_event, contact_list_id, segment_id, trigger_data, next_step_id } = row;
   const copy = await insertFlow(trx, tenant, {
     name: name ?? copiedName(row.name),
     goal,
+    unknown,
     trigger_event,
     contact_list_id,
     segment_id,

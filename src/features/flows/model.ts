@@ -15,6 +15,10 @@ export type ApprovalState = (typeof approvalStates)[number];
 
 export const stopReasons = ['bounce_rate', 'complaint_rate', 'rejected'] as const;
 
+/** What happens to messages whose outcome is unknown: they stay so, or are handed over again and may arrive twice. */
+export const unknownChoices = ['leave', 'resend'] as const;
+export type UnknownChoice = (typeof unknownChoices)[number];
+
 /** Why the service paused a flow. `rate` and `threshold` are null if the reason is not a rate. */
 export interface FlowStop {
   reason: (typeof stopReasons)[number];
@@ -60,6 +64,7 @@ class FlowModel extends TenantModel {
     'status',
     'approval_state',
     'goal',
+    'unknown',
     'trigger_event',
     'contact_list_id',
     'segment_id',
@@ -89,6 +94,7 @@ class FlowModel extends TenantModel {
   declare approval_state: ApprovalState;
   /** The name of the event that ends a run. */
   declare goal: string | null;
+  declare unknown: UnknownChoice;
   /** At most one of the three is given; a draft may have none. */
   declare trigger_event: string | null;
   declare contact_list_id: number | null;
@@ -151,6 +157,7 @@ export type FlowValues = Partial<
     FlowRow,
     | 'name'
     | 'goal'
+    | 'unknown'
     | 'trigger_event'
     | 'contact_list_id'
     | 'segment_id'

@@ -27,6 +27,11 @@ const results = {
   unknown_count: count.meta({
     description: 'Messages that may have been sent: the response of the provider is unknown.',
   }),
+  resent_count: count.meta({
+    description:
+      'Messages that were `unknown` and were handed over again, by the setting of the flow or a request. They count as ' +
+      'what they have become, too.',
+  }),
   canceled_count: count,
 };
 const rates = z.object({
@@ -99,6 +104,7 @@ const names = [
   'failed',
   'skipped',
   'unknown',
+  'resent',
   'canceled',
 ] as const;
 
@@ -122,6 +128,7 @@ function presentResults(counts: Counts) {
     failed_count: of('failed'),
     skipped_count: of('skipped'),
     unknown_count: of('unknown'),
+    resent_count: of('resent'),
     canceled_count: of('canceled'),
     rates: {
       delivered: ratio(of('delivered'), sent),

@@ -15,6 +15,7 @@ import { createEntryRoutes } from './entry/routes.ts';
 import { createDefinitionRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { createFlowTemplates } from './own-templates.ts';
 import { createReportRoutes } from './report-routes.ts';
+import { createResendRoutes } from './resend-routes.ts';
 import { createRunRoutes } from './runs-routes.ts';
 import { createSimulateRoutes } from './simulate-routes.ts';
 import { createUnsavedRoutes } from './unsaved-routes.ts';
@@ -72,6 +73,7 @@ export function createFlowRoutes(deps: FlowDeps & { largeLists: LargeLists }): R
     ...createDefinitionRoutes({ ...parts, largeLists: deps.largeLists }),
     ...createEntryRoutes(deps),
     ...createReportRoutes(deps),
+    ...createResendRoutes(deps),
     ...createRunRoutes(deps),
     ...createVersionRoutes(deps),
     ...createSimulateRoutes(deps),

@@ -125,6 +125,15 @@ const pathStep = z.object({
       id: z.int(),
       status: z.enum(messageStatuses),
       failure: z.object({ code: z.string(), message: byStrangers(z.string()) }).nullable(),
+      attempt_count: z
+        .int()
+        .min(0)
+        .meta({ description: 'How often it was handed over, as far as is recorded.' }),
+      unknown_at: when.nullable().meta({
+        description:
+          'When it first was unknown whether the provider has the message; null: never. It stays if that became known, ' +
+          'or if the message was handed over again.',
+      }),
     })
     .meta({ id: 'FlowRunMessage' })
     .nullable()

@@ -153,6 +153,8 @@ interface PathRow {
   message_id: number | null;
   status: MessageStatus | null;
   failure: { code: string; message: string } | null;
+  attempt_count: number | null;
+  unknown_at: Date | null;
   entered_at: Date;
   left_at: Date | null;
 }
@@ -165,7 +167,10 @@ const presentStep = (row: PathRow): PathStep => ({
   message:
     row.message_id === null || row.status === null
       ? null
-      : { id: row.message_id, status: row.status, failure: row.failure },
+      : {
+          ...{ id: row.message_id, status: row.status, failure: row.failure },
+          ...{ attempt_count: row.attempt_count ?? 0, unknown_at: iso(row.unknown_at) },
+        },
   event_id: row.event_id,
   entered_at: row.entered_at.toISOString(),
   left_at: iso(row.left_at),
@@ -174,8 +179,8 @@ const presentStep = (row: PathRow): PathStep => ({
 /** Reads the steps that a run has taken. The response to a webhook step is shown once the run has left the step. */
 async function readPath(db: Queryable, runId: number): Promise<PathStep[]> {
   const { rows } = await db.query<PathRow>(
-    `select s.step_id, s.type, s.outcome, s.detail, s.event_id, s.message_id, m.status, m.failure, s.entered_at,
-       s.left_at
+    `select s.step_id, s.type, s.outcome, s.detail, s.event_id, s.message_id, m.status, m.failure, m.attempt_count,
+       m.unknown_at, s.entered_at, s.left_at
      from flow_run_steps s left join messages m on m.id = s.message_id
      where s.run_id = $1 and s.left_at is not null order by s.n limit ${MAX_PATH}`,
     [runId],

@@ -9,7 +9,7 @@ import { filterShape } from '../segments/index.ts';
 import type { Twins } from '../../platform/input/read-only.ts';
 import { contentTwin, templateResource, templateSummary } from '../templates/schema.ts';
 import { flowFilterProblems } from './filters.ts';
-import { approvalStates, flowStatuses, stopReasons } from './model.ts';
+import { approvalStates, flowStatuses, stopReasons, unknownChoices } from './model.ts';
 import { readSteps, MAX_LEVELS, MAX_STEPS } from './read-steps.ts';
 import { stepTable, stepTypeNames, stepTypes } from './steps/index.ts';
 import { presentedFields } from './steps/shapes.ts';
@@ -68,6 +68,10 @@ const triggerSchema = z
   })
   .meta({ id: 'FlowTrigger' });
 
+const UNKNOWN =
+  'What happens to a message of which it is unknown whether the provider has it, because a process died or a connection ' +
+  'was lost: it stays `unknown` (`leave`), or is handed over again and may arrive twice (`resend`).';
+
 const summaryFields = {
   id: z.int(),
   account_id: z.int(),
@@ -75,6 +79,7 @@ const summaryFields = {
   approval_state: z.enum(approvalStates),
   name: z.string(),
   goal: nullableText.meta({ description: 'The name of the event that ends a run.' }),
+  unknown: z.enum(unknownChoices).meta({ description: UNKNOWN }),
   trigger: triggerSchema,
   steps: z.array(stepSchema),
   sent_count: z
@@ -199,11 +204,16 @@ const steps = describeAs(readableSteps, stepTable.describe).meta({
 });
 
 const name = oneLine(MAX_NAME).min(1);
+const unknown = z
+  .enum(unknownChoices)
+  .optional()
+  .meta({ description: `${UNKNOWN} By default \`leave\`.` });
 const goal = eventName.nullish().meta({ description: 'The name of an event that ends a run.' });
 
 export const createFlowBody = z.strictObject({
   name,
   goal,
+  unknown,
   trigger: triggerBody.optional(),
   steps: steps.optional(),
   status: z
@@ -217,6 +227,9 @@ export type CreateFlowBody = z.output<typeof createFlowBody>;
 export const changeFlowBody = z.strictObject({
   name: name.optional(),
   goal,
+  unknown: unknown.meta({
+    description: `${UNKNOWN} A change applies to messages that become unknown from then on.`,
+  }),
   trigger: triggerBody.optional().meta({
     description:
       'An omitted field stays unchanged. One of `event`, `contact_list_id` and `segment_id` replaces the others.',
@@ -232,6 +245,10 @@ export const changeFlowBody = z.strictObject({
   }),
 });
 export type ChangeFlowBody = z.output<typeof changeFlowBody>;
+
+export const resentSchema = z.object({
+  requeued_count: z.int().min(0).meta({ description: 'The number of messages that are sent again.' }),
+});
 
 export const activateFlowBody = z.strictObject({
   enter_existing: z.boolean().default(false).meta({

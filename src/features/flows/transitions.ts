@@ -20,7 +20,7 @@ import { flowAudienceWake } from './workflow.ts';
 
 /** The actions on a flow. `docs/flows.md` has the same table. */
 export type FlowAction =
-  'activate' | 'pause' | 'resume' | 'archive' | 'approve' | 'reject' | 'change' | 'enter';
+  'activate' | 'pause' | 'resume' | 'archive' | 'approve' | 'reject' | 'change' | 'enter' | 'resend_unknown';
 
 /** Which actions each state of a flow allows. */
 export const flowTransitions = defineTransitions<FlowRow, FlowAction>({
@@ -38,6 +38,8 @@ export const flowTransitions = defineTransitions<FlowRow, FlowAction>({
     reject: { status: ['active', 'paused'], approval_state: ['pending'] },
     change: { status: ['draft', 'active', 'paused'] },
     enter: { status: ['active'], approval_state: ['not_required', 'approved'] },
+    // The messages of a paused flow wait, and those of an archived one are canceled.
+    resend_unknown: { status: ['active'] },
   },
   lock: lockFlow,
   async wake(trx, { id, account_id: accountId, brand_id: brandId, segment_id: segmentId, name }) {

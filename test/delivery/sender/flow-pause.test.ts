@@ -5,6 +5,7 @@ import pino from 'pino';
 import { intendMessages } from '../../../src/delivery/ledger/intend/queue-batch.ts';
 import { claimBacklog } from '../../../src/delivery/ledger/claim/claim.ts';
 import { outcomeRecords } from '../../../src/delivery/ledger/record/outcomes.ts';
+import type { HandOverOutcome } from '../../../src/delivery/terms/hand-over-outcome.ts';
 import { createBatchRecording } from '../../../src/delivery/ledger/record/record.ts';
 import { foldFlowCounts, readFlowCounts } from '../../../src/features/flows/counts.ts';
 import { changeMessagesPage } from '../../../src/features/flows/run/waiting-messages.ts';
@@ -62,21 +63,25 @@ const claim = () =>
 const intend = (claims: Awaited<ReturnType<typeof claim>>) =>
   intendMessages(pool(), { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring });
 
-/**
- * Claims, intends and records what is due, as a sender does. Every message that may leave is accepted.
- * @returns the verdicts
- */
-async function sendDue(claims?: Awaited<ReturnType<typeof claim>>): Promise<string[]> {
-  const messages = await intend(claims ?? (await claim()));
-  const accepted = { kind: 'accepted', providerMessageId: null, response: '250', delivered: false } as const;
-  const outcomes = messages.filter(({ verdict }) => verdict === 'send').map(() => accepted);
-  await createBatchRecording({ pool: pool(), events: testEvents })([
+/** Records the same outcome of all messages that may leave. */
+const record = (messages: Awaited<ReturnType<typeof intend>>, outcome: HandOverOutcome) => {
+  const outcomes = messages.filter(({ verdict }) => verdict === 'send').map(() => outcome);
+  return createBatchRecording({ pool: pool(), events: testEvents })([
     {
       owner: OWNER,
       seq: outcomes.length === 0 ? null : seq,
       outcomes: outcomeRecords('smtp', messages, outcomes),
     },
   ]);
+};
+
+/**
+ * Claims, intends and records what is due, as a sender does. Every message that may leave is accepted.
+ * @returns the verdicts
+ */
+async function sendDue(claims?: Awaited<ReturnType<typeof claim>>): Promise<string[]> {
+  const messages = await intend(claims ?? (await claim()));
+  await record(messages, { kind: 'accepted', providerMessageId: null, response: '250', delivered: false });
   return messages.map(({ verdict }) => verdict);
 }
 
@@ -366,6 +371,83 @@ describe('the end of a flow', () => {
   });
 });
 
+const LOST: HandOverOutcome = { kind: 'unknown', reason: 'the connection was lost' };
+
+/** A message is at the provider, which does not answer. @param meanwhile what happens before that is recorded */
+async function lose(meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<number> {
+  const id = await write();
+  const messages = await intend(await claim());
+  await meanwhile();
+  await record(messages, LOST);
+  return id;
+}
+
+/** Sends what waits for its next attempt, as if that were due. */
+async function sendNext(): Promise<string[]> {
+  await query(
+    `update send_queue set due_at = now() where account_id = $1 and due_at < 'infinity'`,
+    account.accountId,
+  );
+  return sendDue();
+}
+
+describe('a message whose outcome is unknown', () => {
+  const stateOf = async (id: number) =>
+    (
+      await query(
+        `select m.status, m.failure ->> 'code' as code, q.attempt_count as attempts, q.due_at > now() as later
+         from messages m left join send_queue q on q.message_id = m.id where m.id = $1`,
+        id,
+      )
+    )[0];
+
+  it('stays unknown, and is not sent again unless its flow says so', async () => {
+    const id = await lose();
+    expect(await stateOf(id)).toEqual({ status: 'unknown', code: null, attempts: null, later: null });
+    expect(await sendNext()).toEqual([]);
+  });
+
+  describe('and whose flow has it sent again', () => {
+    beforeEach(() => query(`update flows set unknown = 'resend' where id = $1`, flowId));
+
+    it('is sent again, and is counted once', async () => {
+      const id = await lose();
+      expect(await stateOf(id)).toEqual({ status: 'unknown', code: null, attempts: 1, later: true });
+      expect(await sendNext()).toEqual(['send']);
+      expect(await statusesOf([id])).toEqual(['sent']);
+      await foldFlowCounts(pool());
+      const counts = await readFlowCounts(pool(), flowId, { from: null, to: null });
+      const names = counts.filter(({ count }) => count !== 0).map(({ name }) => name);
+      expect(names.toSorted()).toEqual(['accepted', 'resent', 'sent']);
+    });
+
+    it('waits for the resume if the flow was paused meanwhile', async () => {
+      const id = await lose(() => change(pauseFlow));
+      await makeChanges();
+      expect(await sendNext()).toEqual(['flow_stopped']);
+      expect(await rowOf(id)).toEqual({ owner: null, waits: true, placed: true });
+      await resume('run');
+      await makeChanges();
+      expect(await sendDue()).toEqual(['send']);
+      expect(await statusesOf([id])).toEqual(['sent']);
+    });
+
+    it.each([
+      ['archived', () => change(archiveFlow)],
+      ['resumed without what waited', () => change(pauseFlow).then(() => resume('exit'))],
+    ])('stays unknown if the flow was %s meanwhile', async (_, end) => {
+      const id = await lose(async () => {
+        await end();
+        await makeChanges();
+      });
+      expect(await sendNext()).toEqual(['flow_ended']);
+      expect(await stateOf(id)).toEqual({
+        ...{ status: 'unknown', code: 'canceled', attempts: null, later: null },
+      });
+    });
+  });
+});
+
 describe('a message of an account that pays', () => {
   it('reserves no funds while its flow is paused, and pays when it leaves', async () => {
     account = await insertPayer(test.database, { funds: 100 });
@@ -380,6 +462,18 @@ describe('a message of an account that pays', () => {
     await resume('run');
     await makeChanges();
     expect(await sendDue()).toEqual(['send']);
+    expect(await monthsOf(test.database, account)).toMatchObject({ emails: 1, spent: 60 });
+    expect(await wrongMonths(test.database, 60)).toEqual([]);
+  });
+
+  it('pays once if it is sent again because its outcome was unknown', async () => {
+    account = await insertPayer(test.database, { funds: 100 });
+    await setPrice(test.database, 60);
+    ({ flowId, steps } = await writeFlow(test.database, account, [{}]));
+    await query(`update flows set unknown = 'resend' where id = $1`, flowId);
+    const id = await lose();
+    expect(await sendNext()).toEqual(['send']);
+    expect(await statusesOf([id])).toEqual(['sent']);
     expect(await monthsOf(test.database, account)).toMatchObject({ emails: 1, spent: 60 });
     expect(await wrongMonths(test.database, 60)).toEqual([]);
   });

@@ -77,9 +77,9 @@ afterEach(async () => {
   await test.database.pool.query('delete from send_queue');
 });
 
-async function startSender(): Promise<void> {
+async function startSender(port = server.port): Promise<void> {
   const { pool } = test.database;
-  const target = { host: '127.0.0.1', port: server.port, security: 'none', clientName: 'mail.test' } as const;
+  const target = { host: '127.0.0.1', port, security: 'none', clientName: 'mail.test' } as const;
   const brandOf = createBrandOf(pool, testKeyring, PUBLIC_URL);
   const contents = {
     versions: createVersionReader(pool),
@@ -89,7 +89,7 @@ async function startSender(): Promise<void> {
   };
   const provider = createSmtpProvider({ target, connections: 2 });
   const channel = createEmailChannel(provider, { ...emailSettings(), contents });
-  senders.push(await startTestSender({ url: test.url, port: server.port, channel }));
+  senders.push(await startTestSender({ url: test.url, port, channel }));
 }
 
 const query = async (sql: string, values: unknown[] = []) =>
@@ -354,9 +354,10 @@ describe('outcomes', () => {
     ]);
   });
 
-  /** Claims and intends the message, and lets its sender die. */
-  async function leaveUnknown() {
+  /** Claims and intends the message of a flow, and lets its sender die. */
+  async function leaveUnknown(unknown: 'leave' | 'resend' = 'leave') {
     const sent = await queueOne();
+    await query('update flows set unknown = $2 where id = $1', [sent.flowId, unknown]);
     const request = {
       channel: 'email',
       class: 1,
@@ -376,6 +377,59 @@ describe('outcomes', () => {
     expect(await messageOf(messageId)).toMatchObject({ status: 'unknown' });
     expect(await query('select 1 from send_queue where message_id = $1', [messageId])).toEqual([]);
     expect(await countsOf(flowId)).toEqual({ accepted: 1, unknown: 1 });
+  });
+
+  it('sends it again if its flow says so, and counts that', async () => {
+    const { messageId, flowId } = await leaveUnknown('resend');
+    expect(await messageOf(messageId)).toMatchObject({ status: 'unknown', attempt_count: 1 });
+    const queued = 'select owner, attempt_count, flow_id from send_queue where message_id = $1';
+    expect(await query(queued, [messageId])).toEqual([{ owner: null, attempt_count: 1, flow_id: flowId }]);
+    expect(await countsOf(flowId)).toEqual({ accepted: 1, unknown: 1 });
+    await startSender();
+    await ended(messageId, 'sent');
+    expect(await messageOf(messageId)).toMatchObject({ attempt_count: 2, sent_attempt: 2 });
+    expect(await countsOf(flowId)).toEqual({ accepted: 1, sent: 1, resent: 1 });
+    expect(await query(queued, [messageId])).toEqual([]);
+  });
+
+  it('sends it again with the same Message-ID and Date, and records a late reply of the sender that seemed dead', async () => {
+    const reply = Promise.withResolvers<void>();
+    const mails: string[] = [];
+    const slow = await startSmtpServer({
+      onData(stream, _session, done) {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const number = mails.push(Buffer.concat(chunks).toString('utf8'));
+          if (number > 1) done();
+          else void reply.promise.then(() => done());
+        });
+      },
+    });
+    try {
+      const { messageId, flowId } = await queueOne();
+      await query(`update flows set unknown = 'resend' where id = $1`, [flowId]);
+      await startSender(slow.port);
+      await eventually(() => expect(mails).toHaveLength(1));
+      const owner = senders[0]?.process.id() ?? 0;
+      await inTransaction(test.database.pool, (trx) => recoverDeadSender(trx, owner));
+      await startSender(slow.port);
+      await ended(messageId, 'sent');
+      const headers = ['Message-ID', 'Date'].map((name) => new RegExp(`^${name}: .*$`, 'im'));
+      const [first = [], second] = mails.map((mail) => headers.map((header) => header.exec(mail)?.[0]));
+      expect(first.every((header) => header !== undefined)).toBe(true);
+      expect(second).toEqual(first);
+      reply.resolve();
+      await Promise.all(senders.splice(0).map((sender) => sender.stop()));
+      expect(mails).toHaveLength(2);
+      expect(await messageOf(messageId)).toMatchObject({ status: 'sent', attempt_count: 2, sent_attempt: 2 });
+      expect(await countsOf(flowId)).toEqual({ accepted: 1, sent: 1, resent: 1 });
+      expect(await query('select 1 from send_queue where message_id = $1', [messageId])).toEqual([]);
+    } finally {
+      reply.resolve();
+      await Promise.all(senders.splice(0).map((sender) => sender.stop()));
+      await slow.stop();
+    }
   });
 
   it('counts later reports', async () => {

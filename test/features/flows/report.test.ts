@@ -59,7 +59,7 @@ it('reports the messages of each step, with rates and reasons for missing ones',
   await api.database.pool.query(
     `insert into flow_count_changes (flow_id, step_id, name, change)
      select $1, step, name, change from (values (1, 'accepted', 10), (1, 'sent', 8), (1, 'delivered', 6), (1, 'opened', 4),
-       (1, 'clicked', 1), (1, 'unknown', 2), (1, 'unknown', -1), (2, 'skipped:no_address', 5), (7, 'sent', 1))
+       (1, 'clicked', 1), (1, 'unknown', 2), (1, 'unknown', -1), (1, 'resent', 1), (2, 'skipped:no_address', 5), (7, 'sent', 1))
        as c (step, name, change)`,
     [flowId],
   );
@@ -69,7 +69,7 @@ it('reports the messages of each step, with rates and reasons for missing ones',
       ...{ step_id: 1, type: 'email', in_progress_count: 0 },
       messages: {
         ...{ accepted_count: 10, sent_count: 8, delivered_count: 6, opened_count: 4, clicked_count: 1 },
-        ...{ unknown_count: 1, failed_count: 0, not_accepted: {} },
+        ...{ unknown_count: 1, resent_count: 1, failed_count: 0, not_accepted: {} },
         rates: {
           delivered: 0.75,
           opened: 0.5,

@@ -168,6 +168,7 @@ const special: Record<string, string[]> = {
     'activateFlow',
     'resumeFlow',
     'enterFlow',
+    'resendUnknownOfFlow',
     'replyToConversation',
   ],
   'mcp:inbox': [

@@ -41,20 +41,27 @@ const attemptedSql = (prefix: string) =>
 const hardSql = (prefix: string) =>
   `coalesce(${hasRatesSql} and u.${prefix}bounce ->> 'type' = 'hard', false)::int`;
 
+/** SQL: 1 if another attempt, and not a report, has shown what became of a message that was unknown; else 0. */
+const resentSql = `(u.was_status = 'unknown' and u.status <> 'unknown' and u.attempt_count > u.was_attempt_count)::int`;
+
 const isSetSql = (column: string) => `(u.${column} is not null)::int`;
 
 /**
  * SQL: an expression of a `with` clause, after a comma, that counts how messages of flows have changed.
  * @param changed SQL: the table of changed messages, with what {@link messageBeforeSql} returns
+ * @param ofAttempts whether attempts have changed them; the table then has `was_attempt_count`, too
  */
-export const countFlowMessagesSql = (changed: string): string => `, flow_messages_counted as (
+export const countFlowMessagesSql = (
+  changed: string,
+  ofAttempts = false,
+): string => `, flow_messages_counted as (
     insert into flow_count_changes (flow_id, step_id, name, change, at)
     select u.flow_id, coalesce(u.flow_step_id, 0), v.name, sum(v.change), coalesce(u.sent_at, u.updated_at)
     from ${changed} u cross join lateral (values
       ('sent', ${isSetSql('sent_at')} - ${isSetSql('was_sent_at')}),
       ('delivered', ${isSetSql('delivered_at')} - ${isSetSql('was_delivered_at')}),
       ('attempted', ${attemptedSql('')} - ${attemptedSql('was_')}),
-      ('hard_bounced', ${hardSql('')} - ${hardSql('was_')}),
+      ('hard_bounced', ${hardSql('')} - ${hardSql('was_')}),${ofAttempts ? `\n      ('resent', ${resentSql}),` : ''}
       (u.status, (u.status in (${statuses}) and u.status <> u.was_status)::int),
       (u.was_status, -(u.was_status in (${statuses}) and u.status <> u.was_status)::int)) as v (name, change)
     where u.flow_id is not null and not u.test and v.change <> 0

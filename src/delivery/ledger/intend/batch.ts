@@ -16,6 +16,8 @@ export interface BatchMessage {
   epoch: number;
   /** Whether an earlier attempt has no known outcome, so that the message may have arrived. */
   uncertain: boolean;
+  /** Whether the message is handed over again if its outcome is unknown, because its flow says so. */
+  resends?: boolean | null;
   /** Whether the message has reserved its price. */
   priced?: boolean;
   /** `send`, or the reason for not sending: a limit, or a reason that only campaigns and flows have. */

@@ -26,15 +26,16 @@ with alive as (
   select * from accounts_to_send(array(select distinct account_id from claimed))
 ), flow as materialized (
   -- Accounts are locked first. Rows written by earlier versions do not name their flow.
-  select * from flows_to_send(array(
+  select s.*, (select w.unknown = 'resend' from flows w where w.id = s.id) as resends
+  from flows_to_send(array(
     select distinct coalesce(q.flow_id, (
       select m.flow_id from messages m where m.id = q.message_id and m.id between $6 and $7))
-    from claimed q where (select count(*) from locked) > 0))
+    from claimed q where (select count(*) from locked) > 0)) s
 ), checked as materialized (
   select m.id, m.account_id, m.brand_id, m.channel, m.class, m.created_at, m.to_address, m.from_address, m.reply_to,
     m.subject, m.tags, m.tracking, m.idempotency_key, m.segments, m.content_version_id, m.flow_id, m.contact_id,
     q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, q.domain_id,
-    q.price_month is not null as priced, a.has_contacts, c.html, c.text, c.headers,
+    q.price_month is not null as priced, a.has_contacts, c.html, c.text, c.headers, f.resends,
     case
       -- The message waits while its flow is paused, and is canceled once the flow is archived or was resumed without its
       -- overdue messages.
@@ -193,7 +194,7 @@ with alive as (
   from stopped s
   where q.message_id = any(array(select message_id from stopped)) and q.message_id = s.message_id
 )
-select id as "messageId", attempt, epoch, uncertain, priced, verdict, has_contacts as "hasContacts",
+select id as "messageId", attempt, epoch, uncertain, resends, priced, verdict, has_contacts as "hasContacts",
   account_id as "accountId", brand_id as "brandId", domain_id as "domainId", channel, class,
   provider_id as "providerId", queued_at as "queuedAt", created_at as "createdAt", to_address as "to",
   from_address as "from", reply_to as "replyTo", subject, html, text, headers, tags, tracking,

@@ -151,8 +151,8 @@ function unknown(
   repeatable: boolean,
 ): OutcomeRecord {
   // Transactional messages are handed over again, byte for byte, and so is every message that the provider would
-  // recognize. All others wait for a late report, such as a bounce.
-  const again = repeatable || message.class === messageClasses.transactional;
+  // recognize, or whose flow prefers a duplicate. All others wait for a late report, such as a bounce.
+  const again = repeatable || message.class === messageClasses.transactional || message.resends === true;
   const queue = again ? 'retry' : 'delete';
   const retrySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
   const delaySeconds = Math.max(retrySeconds, reportSeconds);

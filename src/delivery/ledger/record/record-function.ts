@@ -104,7 +104,7 @@ const regions = {
       lowered: 'select id, segments from unnest(lowered_ids, lowered_segments) as l (id, segments)',
     }),
   leave_unpriced: (table: Limits) => leaveQueueSql('leaving', 'given_back', withoutMoney(table)),
-  flow_counts: () => countFlowMessagesSql('updated'),
+  flow_counts: () => countFlowMessagesSql('updated', true),
   is_divided: () => isDividedSql,
   changed_blocks: () =>
     changedBlocksSql(changedSql, {

@@ -356,7 +356,7 @@ begin
   if of_flows then
     with updated as (
       select m.*, b.status as was_status, b.sent_at as was_sent_at, b.delivered_at as was_delivered_at,
-        b.bounce as was_bounce
+        b.bounce as was_bounce, b.attempt_count as was_attempt_count
       from unnest(before) as b cross join lateral (
         select * from messages o where o.id = b.id and o.id between ids[1] and ids[cardinality(ids)] offset 0) m
       where (m.id in (select unnest(changed))) is true
@@ -374,6 +374,7 @@ begin
           ('hard_bounced',
             coalesce(u.channel = 'email' and u.bounce ->> 'type' = 'hard', false)::int - coalesce(u.channel = 'email'
               and u.was_bounce ->> 'type' = 'hard', false)::int),
+          ('resent', (u.was_status = 'unknown' and u.status <> 'unknown' and u.attempt_count > u.was_attempt_count)::int),
           (u.status,
             (u.status in ('bounced', 'complained', 'failed', 'unknown', 'skipped', 'canceled')
               and u.status <> u.was_status)::int),

@@ -46,10 +46,10 @@ export const endIntents = defineSql(import.meta.url, './end_intents.sql', {
 /**
  * Recovers the messages of a dead sender, inside the reaper's transaction. Messages that it had only claimed go back to
  * the queue unchanged. Messages of its intents may have been sent: they become `unknown`. Of these, transactional ones
- * are handed over again, with the same bytes, because a duplicate is better than a lost password reset; campaign and
- * flow messages are not. If the provider sends reports, these messages first wait for one. The intent's provider is
- * recorded, because only reports of a message's providers are believed. If a report came first, the message stays as it
- * is, and only its block is charged.
+ * are handed over again, with the same bytes, because a duplicate is better than a lost password reset. So are messages of
+ * flows whose clients prefer a duplicate, but not those of other flows and of campaigns. If the provider sends reports,
+ * the messages that are handed over again first wait for one. The intent's provider is recorded, because only reports of
+ * a message's providers are believed. If a report came first, the message stays as it is, and only its block is charged.
  *
  * Only messages whose queue rows or blocks the process still owns are changed. The other messages of its intents were
  * given back before their hand-over, because the reply to the intent's commit was lost; another sender may be sending

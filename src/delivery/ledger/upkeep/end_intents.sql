@@ -1,6 +1,6 @@
 -- Ends the intents of a dead sender. Their messages become `unknown`, and are charged. Transactional ones go back to the
--- queue; those of campaigns and flows leave it. If a report came before, the message stays as it is, and only its block
--- is charged.
+-- queue, and so do those of flows that say so; all others leave it. If a report came before, the message stays as it is,
+-- and only its block is charged.
 --
 -- sent by: recoverDeadSender
 -- $1 bigint: the process
@@ -43,6 +43,9 @@ with ended_intents as (
   -- </message_before>
   where m.id = i.message_id and m.status in ('queued', 'held', 'unknown')
   returning m.*, i.attempt, i.report_seconds, i.block_n, was.*
+), repeated as (
+  select m.id from marked m
+  where m.class = 0 or m.flow_id is not null and (select f.unknown = 'resend' from flows f where f.id = m.flow_id)
 ), reported as materialized (
   -- Their outcomes would have taken their charges from the block.
   select m.id, m.channel, i.campaign_id, i.block_n
@@ -102,7 +105,7 @@ with ended_intents as (
   on conflict do nothing
 ), removed as (
   delete from send_queue
-  where owner = $1 and message_id = any(array(select id from marked where class <> 0)) returning *
+  where owner = $1 and message_id = any(array(select id from marked except select id from repeated)) returning *
 )
 -- <unknown_charges>
 , unknown_kept as (
@@ -183,4 +186,4 @@ with ended_intents as (
 update send_queue q set owner = null, attempt_count = m.attempt,
   due_at = case when m.report_seconds > 0 then now() + make_interval(secs => m.report_seconds) else q.due_at end
 from marked m
-where q.message_id = m.id and q.owner = $1 and q.message_id = any(array(select id from marked where class = 0))
+where q.message_id = m.id and q.owner = $1 and q.message_id = any(array(select id from repeated))

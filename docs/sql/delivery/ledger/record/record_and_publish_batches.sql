@@ -1,4 +1,4 @@
--- Prepared as record_and_publish_batches_4e863d90
+-- Prepared as record_and_publish_batches_6560d561
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Records what became of batches that were given to providers, and publishes the events that follow from it.
@@ -20,7 +20,7 @@
 -- $12 json: the events of the messages or, if probably no consumer wants them, the brands
 
 with recorded as materialized (
-  select * from record_outcomes_3de46f3c($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+  select * from record_outcomes_32c3545b($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ), new_events as materialized (
   select gen_random_uuid() as id, e.*
   from recorded r cross

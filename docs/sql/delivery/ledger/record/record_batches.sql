@@ -1,4 +1,4 @@
--- Prepared as record_batches_0d3a35b0
+-- Prepared as record_batches_61f62512
 -- Written by npm run sql: see docs/statements.md.
 --
 -- Records what became of batches that were given to providers, and publishes the events that follow from it.
@@ -19,7 +19,7 @@
 -- $11 jsonb: the blocks of the batches, with what each batch has used of its block; null if there are none
 -- $12 json: the events of the messages or, if probably no consumer wants them, the brands
 
-select record_outcomes_3de46f3c($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) is not null as recorded
+select record_outcomes_32c3545b($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) is not null as recorded
 where not exists (select 1 from (select value::bigint as id from json_array_elements_text($12)) b
   where (exists (select 1
       from (select brand_id from webhooks where enabled and 'email.sent' = any(events)) subscriptions
