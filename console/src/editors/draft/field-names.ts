@@ -17,6 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
   put_aside: 'What is put aside',
   filters: 'Filters',
   goal: 'Goal',
+  unknown: 'Messages that may have been lost',
   trigger: 'Who enters',
   trigger_attributes: 'Audience',
   contact_list_id: 'List',

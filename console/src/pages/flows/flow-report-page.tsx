@@ -8,6 +8,7 @@ import { useListSearch } from '../../ui/list-search.ts';
 import { QueryView } from '../../ui/query-view.tsx';
 import { DataTable, type TableColumn } from '../../ui/table.tsx';
 import { FlowFrame, useFlowReport, type Flow } from './flow-frame.tsx';
+import { ResendUnknownButton } from './resend-unknown-button.tsx';
 import { StepName } from './step-name.tsx';
 
 type Report = Schemas['FlowReport'];
@@ -33,7 +34,7 @@ function FlowReport({ flow }: { flow: Flow }) {
           <>
             <Contacts report={report} />
             <Reasons report={report} />
-            <Messages report={report} />
+            <Messages flow={flow} report={report} />
             <Card title="Steps">
               <DataTable
                 label="Steps"
@@ -97,8 +98,8 @@ const itemsOf = (name: string, counts: Record<string, number>) =>
     ([reason, count]) => [`${name}: ${reason.replaceAll('_', ' ')}`, countText(count)] as const,
   );
 
-function Messages({ report: { messages } }: { report: Report }) {
-  const { rates } = messages;
+function Messages({ flow, report: { messages } }: { flow: Flow; report: Report }) {
+  const { rates, unknown_count: unknown, resent_count: resent } = messages;
   return (
     <Card title="Messages">
       <div className="figures">
@@ -110,7 +111,10 @@ function Messages({ report: { messages } }: { report: Report }) {
         <Figure name="complained" count={messages.complained_count} rate={rates.complained} />
         <Figure name="failed" count={messages.failed_count} />
         <Figure name="skipped" count={messages.skipped_count} />
+        {unknown > 0 && <Figure name="may have been lost" count={unknown} />}
+        {resent > 0 && <Figure name="sent again, because they may have been lost" count={resent} />}
       </div>
+      {unknown > 0 && flow.status === 'active' && <ResendUnknownButton flow={flow} count={unknown} />}
     </Card>
   );
 }

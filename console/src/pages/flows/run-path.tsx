@@ -32,9 +32,16 @@ function messageOf({ message }: PathStep) {
     <>
       <BrandLink to={`/messages/${message.id}`}>{message.id}</BrandLink>{' '}
       <StatusBadge status={message.status} /> {message.failure?.message}
+      {message.unknown_at !== null && message.status !== 'unknown' && (
+        <span className="muted">
+          was unknown at <Time at={message.unknown_at} />, {attemptsText(message.attempt_count)}
+        </span>
+      )}
     </>
   );
 }
+
+const attemptsText = (count: number) => (count === 1 ? 'one attempt' : `${count} attempts`);
 
 const detailText = (detail: Record<string, unknown>) =>
   Object.entries(detail)

@@ -34,9 +34,8 @@ export async function checkFlow(
   content: FlowContent,
   signal: AbortSignal,
 ): Promise<Problem[]> {
-  const { name: _, ...body } = requestOf(content);
   const problems = await call(() =>
-    api.POST('/v1/my/flows/check', { body: { flow_id: flowId, ...body }, signal }),
+    api.POST('/v1/my/flows/check', { body: { flow_id: flowId, ...requestOf(content) }, signal }),
   ).then((check) => check.problems, refusedFields);
   return worded(content, problems);
 }

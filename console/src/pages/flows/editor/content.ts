@@ -4,9 +4,10 @@ import { withoutDraftFields } from '../../../editors/content/content.ts';
 import { mapBranches, withRefs } from './commands.ts';
 import type { FlowContent, Step } from './model.ts';
 
-export const contentOf = ({ name, goal, trigger, steps }: Schemas['Flow']): FlowContent => ({
+export const contentOf = ({ name, goal, unknown, trigger, steps }: Schemas['Flow']): FlowContent => ({
   name,
   goal,
+  unknown,
   trigger,
   steps: withRefs(steps),
 });
@@ -15,11 +16,17 @@ export const contentOf = ({ name, goal, trigger, steps }: Schemas['Flow']): Flow
 const savedSteps = (steps: readonly Step[]): Step[] =>
   steps.map((step) => mapBranches(withoutDraftFields(step), savedSteps));
 
-/** What a PATCH, a check and a simulation take. */
-export const requestOf = ({ name, goal, trigger, steps }: FlowContent) => ({
-  name,
+/** What runs do, as a check and a simulation take it. */
+export const requestOf = ({ goal, trigger, steps }: FlowContent) => ({
   goal,
   // The types of requests say more about each type of step than the editor knows.
   trigger: trigger as Schemas['FlowTriggerInput'],
   steps: savedSteps(steps) as Schemas['FlowStepInput'][],
+});
+
+/** What a PATCH takes. */
+export const changesOf = (content: FlowContent) => ({
+  name: content.name,
+  ...(content.unknown === undefined ? {} : { unknown: content.unknown }),
+  ...requestOf(content),
 });

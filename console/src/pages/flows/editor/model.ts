@@ -27,6 +27,8 @@ export interface SplitBranch {
 export interface FlowContent {
   name: string;
   goal: string | null;
+  /** Missing in drafts from before the flow had it: it stays as it is. */
+  unknown?: Schemas['Flow']['unknown'] | undefined;
   trigger: FlowTrigger;
   steps: readonly Step[];
 }

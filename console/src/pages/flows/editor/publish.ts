@@ -1,6 +1,6 @@
 import { api, call, callWithTag } from '../../../api/client.ts';
 import type { Draft } from '../../../editors/draft/draft.ts';
-import { contentOf, requestOf } from './content.ts';
+import { changesOf, contentOf } from './content.ts';
 import type { FlowContent } from './model.ts';
 
 export interface PublishChoices {
@@ -22,7 +22,7 @@ export async function publishFlow(
     const { data, etag: next } = await callWithTag(() =>
       api.PATCH('/v1/my/flows/{id}', {
         params: { path, header: { 'If-Match': etag } },
-        body: { ...requestOf(content), apply_to: applyTo },
+        body: { ...changesOf(content), apply_to: applyTo },
       }),
     );
     header = { 'If-Match': next };

@@ -37,6 +37,7 @@ const isFlowContent = (value: unknown): value is FlowContent =>
   isObject(value) &&
   typeof value.name === 'string' &&
   isOptionalText(value.goal) &&
+  (value.unknown === undefined || value.unknown === 'leave' || value.unknown === 'resend') &&
   isTrigger(value.trigger) &&
   areSteps(value.steps);
 

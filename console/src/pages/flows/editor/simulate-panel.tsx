@@ -125,14 +125,13 @@ function simulate(
   contactId: number,
   { form, event, assumptions }: Typed,
 ): Promise<Simulation> {
-  const { name: _, ...flow } = requestOf(content);
   const at = formText(form, 'at');
   const goal = formText(form, 'goal');
   const isEvent = content.trigger.event !== null;
   return call(() =>
     api.POST('/v1/my/flows/simulate', {
       body: {
-        ...{ flow_id: flowId, ...flow, contact_id: contactId },
+        ...{ flow_id: flowId, ...requestOf(content), contact_id: contactId },
         ...(isEvent ? { event_data: event } : {}),
         ...(at === '' ? {} : { at: new Date(at).toISOString() }),
         answers: {

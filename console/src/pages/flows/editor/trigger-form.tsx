@@ -21,6 +21,11 @@ const SOURCES: readonly { value: Source; label: string }[] = [
   { value: 'segment', label: 'they begin to match a segment' },
 ];
 
+const UNKNOWN_CHOICES = [
+  { value: 'leave', label: 'do not send it again' },
+  { value: 'resend', label: 'send it again: it may arrive twice' },
+] as const;
+
 /** Returns null if the trigger names nothing yet. */
 function sourceOf({ event, contact_list_id: list, segment_id: segment }: FlowTrigger): Source | null {
   if (event !== null) return 'event';
@@ -42,7 +47,7 @@ interface TriggerFormProps {
 
 /** The name of a flow, who enters, and when they leave it. */
 export function TriggerForm({ content, change, errors, names }: TriggerFormProps) {
-  const { name, goal, trigger, steps } = content;
+  const { name, goal, unknown = 'leave', trigger, steps } = content;
   const { data } = trigger;
   const set = (patch: Partial<FlowTrigger>) => change({ trigger: { ...trigger, ...patch } }, 'trigger');
   const setData = (patch: Partial<FlowTrigger['data']>) => {
@@ -71,6 +76,16 @@ export function TriggerForm({ content, change, errors, names }: TriggerFormProps
         value={goal ?? ''}
         onChange={(next) => change({ goal: next === '' ? null : next }, 'goal')}
       />
+      <Field
+        label="If it is unknown whether a message has left"
+        hint="That happens if a process dies, or a connection is lost, while a message is handed over."
+      >
+        <Select
+          value={unknown}
+          options={UNKNOWN_CHOICES}
+          onChange={(event) => change({ unknown: event.target.value as typeof unknown }, 'unknown')}
+        />
+      </Field>
       {(['filters', 'exit_filters'] as const).map((field) => (
         <fieldset key={field} className="filters-of-step">
           <legend>
