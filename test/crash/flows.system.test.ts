@@ -14,9 +14,11 @@ import {
   startCrashFlow,
   WAIT_SECONDS,
 } from '../support/crash/flow-crash.ts';
+import { killPart } from '../support/crash/kill-part.ts';
 import { scale } from '../support/crash/scale.ts';
 import { fractionOf } from '../support/crash/send-and-kill.ts';
 import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { insertContacts } from '../support/contacts.ts';
 import { eventually } from '../support/eventually.ts';
 
 const { runs: count, kills, waits } = scale.flows;
@@ -138,3 +140,95 @@ describe.each(scale.seeds)(
     );
   },
 );
+
+describe('letters of flows whose senders are killed while the provider has them', () => {
+  const LETTERS = 40;
+  /** Long enough for both senders to be killed before the first reply. */
+  const SLOW_REPLY_MS = 10_000;
+
+  /** Starts a flow of one letter, and lets contacts enter it. */
+  async function enterLetters(unknown: 'leave' | 'resend'): Promise<number> {
+    const { pool } = stage.database;
+    await pool.query(`update brands set physical_address = '1 Main St' where account_id = $1`, [
+      stage.accountId,
+    ]);
+    const steps = [{ type: 'email', subject: unknown, body: '<p>Hi</p>' }];
+    const body = { name: unknown, unknown, trigger: { event: `letter_${unknown}` }, steps };
+    const { id: flowId } = await askThroughOutages<{ id: number }>(stage, { path: '/flows', body });
+    await askThroughOutages(stage, { path: `/flows/${flowId}/activate` });
+    const { rows } = await pool.query<{ id: number }>(
+      `with account as (update accounts set has_contacts = true where id = $1)
+       select id from brands where account_id = $1`,
+      [stage.accountId],
+    );
+    const of = { accountId: stage.accountId, brandId: rows[0]?.id ?? 0 };
+    const contact_ids = await insertContacts(pool, of, LETTERS, unknown);
+    await askThroughOutages(stage, { path: `/flows/${flowId}/enter`, body: { contact_ids } });
+    return flowId;
+  }
+
+  const arrivedOf = (subject: string) => stage.sink.arrivals.filter((arrival) => arrival.subject === subject);
+
+  /** Resolves when no message of the flow waits. @returns the ids of its messages, by state */
+  async function untilSettled(flowId: number): Promise<Record<string, number[]>> {
+    let found: { status: string; ids: number[] }[] = [];
+    await eventually(async () => {
+      const { rows } = await stage.database.pool.query<{ status: string; ids: number[]; queued: boolean }>(
+        `select m.status, array_agg(m.id order by m.id) as ids, bool_or(q.message_id is not null) as queued
+         from messages m left join send_queue q on q.message_id = m.id where m.flow_id = $1 group by 1`,
+        [flowId],
+      );
+      expect(rows.some(({ queued }) => queued)).toBe(false);
+      found = rows;
+      expect(found.reduce((sum, { ids }) => sum + ids.length, 0)).toBe(LETTERS);
+    }, 60_000);
+    return Object.fromEntries(found.map(({ status, ids }) => [status, ids]));
+  }
+
+  /** Every contact has the letter, and if it came twice, both have one Message-ID. @returns how many came twice */
+  function expectAllReached(subject: string): number {
+    const ids = new Map<string, string[]>();
+    for (const { to, messageId } of arrivedOf(subject)) ids.set(to, [...(ids.get(to) ?? []), messageId]);
+    expect(ids.size).toBe(LETTERS);
+    for (const each of ids.values()) expect(new Set(each).size).toBe(1);
+    return [...ids.values()].filter((each) => each.length > 1).length;
+  }
+
+  it('are sent again if the flow says so, and else stay unknown until a client has them sent again', async () => {
+    const { replyMs } = stage.sink;
+    stage.sink.replyMs = SLOW_REPLY_MS;
+    const flows = { leave: await enterLetters('leave'), resend: await enterLetters('resend') };
+    await eventually(() => {
+      expect(arrivedOf('leave').length).toBeGreaterThan(0);
+      expect(arrivedOf('resend').length).toBeGreaterThan(0);
+    }, 30_000);
+    const killed = await Promise.all(
+      (['first', 'second'] as const).map((part) => killPart(stage, part, () => undefined)),
+    );
+    const lost = new Set(killed.flat());
+    stage.sink.replyMs = replyMs;
+
+    const left = await untilSettled(flows.leave);
+    expect(Object.keys(left).toSorted()).toEqual(['sent', 'unknown']);
+    expect(left['unknown']?.filter((id) => !lost.has(id))).toEqual([]);
+    const arrived = arrivedOf('leave').map(({ to }) => to);
+    expect(new Set(arrived).size).toBe(arrived.length);
+
+    const sent = await untilSettled(flows.resend);
+    expect(Object.keys(sent)).toEqual(['sent']);
+    expect(expectAllReached('resend')).toBeGreaterThan(0);
+    const { messages } = await askThroughOutages<{ messages: Record<string, number> }>(stage, {
+      method: 'GET',
+      path: `/flows/${flows.resend}/report`,
+    });
+    const repeated = sent['sent']?.filter((id) => lost.has(id)).length;
+    expect(messages).toMatchObject({ sent_count: LETTERS, unknown_count: 0, resent_count: repeated });
+
+    const { requeued_count: requeued } = await askThroughOutages<{ requeued_count: number }>(stage, {
+      path: `/flows/${flows.leave}/resend_unknown`,
+    });
+    expect(requeued).toBe(left['unknown']?.length);
+    expect(Object.keys(await untilSettled(flows.leave))).toEqual(['sent']);
+    expect(expectAllReached('leave')).toBeGreaterThan(0);
+  }, 150_000);
+});
