@@ -102,24 +102,24 @@ export async function leaveRuns(
   left: readonly { run: { id: number }; checkpoint: Checkpoint }[],
 ): Promise<void> {
   if (left.length === 0) return;
-  const rows = left.map(({ run, checkpoint: { record, waitsFor, due, engineExpectedBy } }) => ({
-    record,
-    id: run.id,
-    step_id: record.stepId,
-    waits_for: waitsFor,
-    due_at: due,
-    engine_expected_by: engineExpectedBy,
-  }));
+  const all = left.map(({ checkpoint }) => checkpoint);
   await trx.query({
     name: 'leave_flow_runs',
     text: `update flow_runs r set record = s.record, step_id = s.step_id, waits_for = s.waits_for, due_at = s.due_at,
              engine_expected_by = s.engine_expected_by,
              held_at = case s.waits_for when 'resume' then coalesce(r.held_at, now()) end,
              call_at = null, retry_at = null, failures = 0, updated_at = now()
-           from jsonb_to_recordset($1::jsonb) as s (
-             id bigint, record jsonb, step_id integer, waits_for text, due_at timestamptz, engine_expected_by timestamptz)
+           from unnest($1::bigint[], $2::jsonb[], $3::integer[], $4::text[], $5::timestamptz[], $6::timestamptz[])
+             as s (id, record, step_id, waits_for, due_at, engine_expected_by)
            where r.id = s.id`,
-    values: [JSON.stringify(rows)],
+    values: [
+      left.map(({ run }) => run.id),
+      all.map(({ record }) => JSON.stringify(record)),
+      all.map(({ record }) => record.stepId),
+      all.map(({ waitsFor }) => waitsFor),
+      all.map(({ due }) => due),
+      all.map(({ engineExpectedBy }) => engineExpectedBy),
+    ],
   });
 }
 
@@ -137,14 +137,19 @@ export async function finishRuns(
   asOf: Date,
 ): Promise<void> {
   if (finished.length === 0) return;
-  const rows = finished.map(({ run, last, end }) => ({ ...end, id: run.id, record: last }));
   await trx.query({
     name: 'finish_flow_runs',
     text: `update flow_runs r set state = s.state, reason = s.reason, record = s.record, step_id = null,
-             waits_for = null, due_at = null, engine_expected_by = null, ended_at = $2, updated_at = now()
-           from jsonb_to_recordset($1::jsonb) as s (id bigint, state text, reason text, record jsonb)
+             waits_for = null, due_at = null, engine_expected_by = null, ended_at = $5, updated_at = now()
+           from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[]) as s (id, state, reason, record)
            where r.id = s.id`,
-    values: [JSON.stringify(rows), asOf],
+    values: [
+      finished.map(({ run }) => run.id),
+      finished.map(({ end }) => end.state),
+      finished.map(({ end }) => end.reason),
+      finished.map(({ last }) => JSON.stringify(last)),
+      asOf,
+    ],
   });
   const waiting = finished.filter(({ version }) => awaitsEvents(version)).map(({ run }) => run.id);
   if (waiting.length > 0) {

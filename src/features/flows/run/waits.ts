@@ -91,9 +91,9 @@ const MAX_EARLIER = 1_000;
 /** SQL: registers waits, and reads the earlier events of each. */
 const awaitSql = `
   with wait as materialized (
-    select * from jsonb_to_recordset($1::jsonb) as w (
-      run_id bigint, step_id integer, brand_id bigint, contact_id bigint, event_name text, test boolean,
-      since timestamptz, cause_id bigint, again boolean)
+    select * from unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[],
+      $7::timestamptz[], $8::bigint[], $9::boolean[])
+      as w (run_id, step_id, brand_id, contact_id, event_name, test, since, cause_id, again)
   ), registered as (
     insert into flow_waits (run_id, step_id, brand_id, contact_id, event_name)
     select run_id, step_id, brand_id, contact_id, event_name from wait order by run_id
@@ -117,23 +117,20 @@ const awaitSql = `
  * @returns for each wait the earlier events that count, the earliest first
  */
 export async function awaitEvents(trx: Queryable, waits: readonly NewWait[]): Promise<ArrivedEvent[][]> {
-  const input = waits.map(
-    ({ runId, stepId, brandId, contactId, eventName, test, since, causeId, again }) => ({
-      test,
-      since,
-      again,
-      run_id: runId,
-      step_id: stepId,
-      brand_id: brandId,
-      contact_id: contactId,
-      event_name: eventName,
-      cause_id: causeId,
-    }),
-  );
   const { rows } = await trx.query<ArrivedEvent & { runId: number }>({
     name: 'await_events_of_runs',
     text: awaitSql,
-    values: [JSON.stringify(input)],
+    values: [
+      waits.map(({ runId }) => runId),
+      waits.map(({ stepId }) => stepId),
+      waits.map(({ brandId }) => brandId),
+      waits.map(({ contactId }) => contactId),
+      waits.map(({ eventName }) => eventName),
+      waits.map(({ test }) => test),
+      waits.map(({ since }) => since),
+      waits.map(({ causeId }) => causeId),
+      waits.map(({ again }) => again),
+    ],
   });
   const found = Map.groupBy(rows, ({ runId }) => runId);
   return waits.map(({ runId }) => found.get(runId)?.map(({ runId: _, ...event }) => event) ?? []);
