@@ -48,7 +48,7 @@ beforeEach(() => {
   logged = [];
 });
 
-const mark = (id: number): Step => ({ type: 'update_contact', id, data: { [`step${id}`]: true } });
+const fork = (id: number): Step => ({ type: 'condition', id, filters: [], yes: [], no: [] });
 const wait = (id: number, duration: number): Step => ({ type: 'wait', id, duration });
 const waitForPaid = (id: number): Step => ({
   ...{ type: 'wait_for_event', id, event_name: 'paid', duration: DAY },
@@ -100,7 +100,7 @@ const after = (time: Date, ms: number) => new Date(time.getTime() + ms);
 
 it('takes steps, waits and events of all runs, and ends with its last run', async () => {
   const asOf = new Date();
-  const cohort = await enter([wait(1, 3_600), mark(2), waitForPaid(3)], 450, asOf, 'left');
+  const cohort = await enter([wait(1, 3_600), fork(2), waitForPaid(3)], 450, asOf, 'left');
   const first = await stayAt(cohort, asOf);
   expect(first).toMatchObject({ next: 'wait', callsDue: false });
   expect(Date.parse(first.until ?? '')).toBe(asOf.getTime() + HOUR_MS);
@@ -111,7 +111,7 @@ it('takes steps, waits and events of all runs, and ends with its last run', asyn
 
   const later = after(asOf, HOUR_MS);
   const second = await stayAt(cohort, later);
-  expect(await paths()).toEqual({ '1 done, 2 done active': 450 });
+  expect(await paths()).toEqual({ '1 done, 2 yes active': 450 });
   expect(second.state.groups).toMatchObject([
     { stepId: 3, waitsFor: 'event', eventName: 'paid', count: 450 },
   ]);
@@ -125,9 +125,9 @@ it('takes steps, waits and events of all runs, and ends with its last run', asyn
   ]);
   const third = await stayAt(cohort, after(later, 1_000));
   expect(await paths()).toEqual({
-    '1 done, 2 done active': 425,
-    '1 done, 2 done, 3 yes active': 20,
-    '1 done, 2 done exited': 5,
+    '1 done, 2 yes active': 425,
+    '1 done, 2 yes, 3 yes active': 20,
+    '1 done, 2 yes exited': 5,
   });
   expect(third.state.sentence).toMatch(/; 425 wait for paid, 20 wait until .*, 5 have ended; next at /);
   expect(third.state).toMatchObject({ runs: 450, ended: 5 });
