@@ -99,5 +99,6 @@ export async function fillPlaces(
     trx,
     filled.map(({ cohort }) => flowCohortWake(cohort)),
     1,
+    { reuseWaiting: true },
   );
 }

@@ -22,7 +22,7 @@ function putOff(lateSince: Date, asOf: Date, sentence: string): FlowRunStep {
 
 /**
  * Takes the due steps of a run in one transaction, up to the next wait, webhook call or end. A concurrent call waits
- * for the row, and then finds nothing to do.
+ * for the row, and then finds nothing to do. A run of a cohort is left to its cohort.
  * @param asOf the workflow's time
  * @returns `later`, without any change, if a statement took too long or a newer version of the service has stored the
  *   run

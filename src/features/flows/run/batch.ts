@@ -1,6 +1,7 @@
 /** The transaction that takes the due steps of one run or of many. */
 import type { FlowRunAdvance } from '../../../../workflows/flows/contract.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
+import { handOver } from '../cohorts/hand-over.ts';
 import type { RunRecord } from './interpreter.ts';
 import { type LoadedRun, lockFreeRuns, lockRun } from './load.ts';
 import type { BatchKind, TransactionKind } from './run-context.ts';
@@ -36,6 +37,8 @@ function advanceOf(outcome: Outcome, asOf: Date): FlowRunAdvance {
   }
 }
 
+const isOfCohort = (run: LoadedRun): run is LoadedRun & { cohort_id: number } => run.cohort_id !== null;
+
 /**
  * Takes the due steps of a run in one transaction.
  * @param kind `alone`: the run belongs to a cohort, and the steps that a batch can take are left to it
@@ -55,6 +58,10 @@ export function advanceOne(
       // The record is emptied after its retention period.
       const { steps = 0 } = run.record as Partial<RunRecord>;
       return { next: 'done', state: endedState({ state: run.state, reason: run.reason }, steps) };
+    }
+    if (kind === 'single' && isOfCohort(run)) {
+      advancing.afterCommit.push(() => deps.waker.wake('outbox'));
+      return handOver(advancing.trx, run, asOf);
     }
     const [outcome] = await advanceLocked(advancing, [run]);
     return advanceOf(outcome as Outcome, asOf);

@@ -45,14 +45,18 @@ export const isCalledSql = (run: string) =>
   `(exists (select 1 from contacts c where c.id = ${run}.contact_id)
    and not exists (select 1 from flow_run_steps s where s.run_id = ${run}.id and s.step_id = ${run}.step_id))`;
 
-/** Reads a run that is at the step and has no response yet. @returns null if there is nothing to call */
+/**
+ * Reads a run that is at the step and has no response yet. A process of the version before may ask for a run of a cohort,
+ * which its cohort calls.
+ * @returns null if there is nothing to call
+ */
 async function readCallingRun(db: Queryable, runId: number, stepId: number): Promise<CallingRun | null> {
   const { rows } = await db.query<CallingRun>({
     name: 'read_calling_run_of_flow_2',
     text: `
       select ${callingRunColumns('r')} from flow_runs r join flows f on f.id = r.flow_id
       where r.id = $1 and r.state = 'active' and r.step_id = $2 and r.waits_for = 'webhook' and f.status = 'active'
-        and ${isCalledSql('r')}`,
+        and r.cohort_id is null and ${isCalledSql('r')}`,
     values: [runId, stepId],
   });
   return rows[0] ?? null;

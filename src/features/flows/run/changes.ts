@@ -10,7 +10,7 @@ import type { Waker } from '../../../platform/db/wake.ts';
 import type { Pulse } from '../../../platform/processes/pulse.ts';
 import type { Repeating } from '../../../platform/processes/repeat.ts';
 import type { FlowVersionReader } from '../versions.ts';
-import { runOfFlowColumns, wakeRuns } from '../cohorts/wakes.ts';
+import { runOfFlowColumns, wakeChanged } from '../cohorts/wakes.ts';
 import { endRuns } from './ends.ts';
 import { moveToVersion, type RunOfPage } from './move-to-version.ts';
 import { makePage } from './pages.ts';
@@ -58,13 +58,29 @@ async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | undef
 /** Locks the next active runs. Their workflows may wait for them until the page is committed. */
 async function nextRuns(trx: Queryable, change: ChangeRow, limit: number): Promise<RunOfPage[]> {
   const { rows } = await trx.query<RunOfPage>(
-    `select ${runOfFlowColumns('r')}, r.version_id, r.step_id, r.record, r.test, r.due_at, coalesce(r.waits_for = 'resume', false) as held, r.held_at,
+    `select ${runOfFlowColumns('r')}, r.version_id, r.step_id, r.record, r.test, r.due_at,
+       coalesce(r.waits_for = 'resume', false) as held, r.held_at,
+       coalesce(r.waits_for = 'webhook', false) as calling, r.call_at, r.updated_at,
        r.waits_for = 'event' and exists (select 1 from flow_arrivals a where a.run_id = r.id) as arrived
      from flow_runs r where r.flow_id = $1 and r.id > $2 and r.id <= $3 and r.state = 'active'
      order by r.id limit $4 for no key update of r`,
     [change.flow_id, change.cursor, change.up_to, limit],
   );
   return rows;
+}
+
+/** Whether a request of the run was due during a pause. The workflow of a single run holds it then. */
+const stoodAtCall = ({ cohort_id: cohortId, calling }: RunOfPage) => cohortId !== null && calling;
+
+/** Whether a run may have something to do that it could not do while its flow was paused. */
+const stoodStill = (run: RunOfPage) => run.held || run.arrived || stoodAtCall(run);
+
+/** Whether the time of a run was over when its flow was resumed. A later pause may have held it again. */
+function isOverdue(run: RunOfPage, resumedAt: Date): boolean {
+  const { held, held_at: heldAt, due_at: due, call_at: callAt, updated_at: changedAt } = run;
+  if (held) return heldAt === null || heldAt <= resumedAt;
+  if (stoodAtCall(run)) return changedAt <= resumedAt && (callAt === null || callAt <= resumedAt);
+  return due !== null && due <= resumedAt;
 }
 
 /** Changes the runs of a page. */
@@ -79,21 +95,20 @@ async function changeRuns(
   const idsOf = (some: readonly RunOfPage[]) => some.map(({ id }) => id);
   switch (change) {
     case 'resume':
-      return wakeRuns(
+      return wakeChanged(
         trx,
-        runs.filter(({ held, arrived }) => held || arrived),
+        runs.filter((run) => stoodStill(run)),
         2,
+        asOf,
       );
     case 'exit_overdue': {
-      // A later pause may have held the run again.
-      const isOverdue = ({ held, held_at: heldAt, due_at: due }: RunOfPage) =>
-        held ? heldAt === null || heldAt <= since : due !== null && due <= since;
-      const overdue = idsOf(runs.filter(isOverdue));
+      const overdue = idsOf(runs.filter((run) => isOverdue(run, since)));
       await endRuns(trx, overdue, { state: 'exited', reason: 'overdue' }, { asOf, priority: 2 });
-      return wakeRuns(
+      return wakeChanged(
         trx,
-        runs.filter((run) => !isOverdue(run) && (run.held || run.arrived)),
+        runs.filter((run) => !isOverdue(run, since) && stoodStill(run)),
         2,
+        asOf,
       );
     }
     case 'archive':
@@ -102,7 +117,7 @@ async function changeRuns(
     case 'move': {
       if (data?.version_id === undefined) return;
       const to = await versions(data.version_id, trx);
-      return wakeRuns(trx, await moveToVersion(trx, runs, versions, { to, since, asOf }), 2);
+      return wakeChanged(trx, await moveToVersion(trx, runs, versions, { to, since, asOf }), 2, asOf);
     }
   }
 }

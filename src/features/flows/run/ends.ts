@@ -51,13 +51,15 @@ export async function countEnds(
  * Ends those of the runs that are active. Wake `outbox` after the commit if their workflows are woken.
  * @param options.priority of the wake-ups of their workflows; null if they are not woken, because the caller is one of
  *   them
+ * @param options.wakesCohorts whether cohorts are woken, too; by default they are. They need not be, because a run that
+ *   has ended is not due any more
  * @returns how many
  */
 export async function endRuns(
   trx: Queryable,
   ids: readonly number[],
   end: RunEnd,
-  { asOf, priority }: { asOf: Date; priority: 0 | 1 | 2 | null },
+  { asOf, priority, wakesCohorts = true }: { asOf: Date; priority: 0 | 1 | 2 | null; wakesCohorts?: boolean },
 ): Promise<number> {
   if (ids.length === 0) return 0;
   const { rows } = await trx.query<EndedRun>({
@@ -66,6 +68,8 @@ export async function endRuns(
     values: [ids, end.state, end.reason, asOf],
   });
   await countEnds(trx, rows, end);
-  if (priority !== null) await wakeRuns(trx, rows, priority);
+  if (priority === null) return rows.length;
+  const woken = wakesCohorts ? rows : rows.filter(({ cohort_id: cohortId }) => cohortId === null);
+  await wakeRuns(trx, woken, priority);
   return rows.length;
 }

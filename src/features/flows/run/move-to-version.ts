@@ -18,6 +18,10 @@ export interface RunOfPage extends RunOfFlow {
   held_at: Date | null;
   arrived: boolean;
   due_at: Date | null;
+  /** Whether it waits for the response to a webhook step. `call_at`: see the table. */
+  calling: boolean;
+  call_at: Date | null;
+  updated_at: Date;
 }
 
 /** Whether a run can continue in another version: it has not begun, or its step still exists with the same type. */

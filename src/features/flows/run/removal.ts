@@ -53,11 +53,12 @@ export async function forgetContactInFlows(
     [contactId, limit],
   );
   const end = { state: 'exited', reason: 'contact_deleted' } as const;
+  // A cohort notices by itself that a run has ended. Many contacts may be deleted at once, each in a page of its own.
   await endRuns(
     trx,
     active.rows.map(({ id }) => id),
     end,
-    { asOf: new Date(), priority: 2 },
+    { asOf: new Date(), priority: 2, wakesCohorts: false },
   );
   const cleared = await trx.query(clearSql, [contactId, limit]);
   const answers = await trx.query(clearAnswersSql, [contactId, limit]);

@@ -181,8 +181,9 @@ async function takeSteps(
 /** Whether a run stays as it is: it was not due, or its first step needs another kind of transaction. */
 export function staysAsIs(outcome: Outcome): boolean {
   if (outcome.end) return false;
-  if (outcome.isIdle) return true;
   const { run, record, checkpoint, effects } = outcome;
+  // A change of the flow has made the run due, although it is not; see `wakeChanged`.
+  if (outcome.isIdle) return run.retry_at === null;
   if (effects && !effects.isBegun && effects.stoppedFor !== null) return true;
   return isUnchanged(run, record, checkpoint, effects);
 }
