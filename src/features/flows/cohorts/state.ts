@@ -26,7 +26,8 @@ const groupsSql = `
   select step_id, waits_for, event_name, calls, count(*)::int as count,
     extract(epoch from min(next_at))::float8 * 1000 as first, extract(epoch from max(next_at))::float8 * 1000 as last
   from (
-    select r.step_id, ${nextAtSql('r')} as next_at, case when r.retry_at is null then r.waits_for else 'retry' end as waits_for,
+    select r.step_id, ${nextAtSql('r')} as next_at,
+      case when r.failures > 0 then 'retry' when r.retry_at is null then r.waits_for end as waits_for,
       case when r.retry_at is null then r.record #>> '{wait,eventName}' end as event_name,
       coalesce(r.waits_for = 'webhook', false) as calls
     from flow_runs r where r.cohort_id = $1 and r.state = 'active'

@@ -1,6 +1,7 @@
 /** One stay of the workflow with its cohort: takes what is due, and decides when to come back. */
 import type { FlowCohortStep } from '../../../../workflows/flows/contract.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
+import { dueRuns } from './due.ts';
 import type { LoadedCohort } from './load.ts';
 import { loadCohort } from './load.ts';
 import { OPEN_MS } from './places.ts';
@@ -53,8 +54,13 @@ async function expect(db: Queryable, cohort: LoadedCohort, by: Date): Promise<vo
   });
 }
 
-/** When the workflow comes back; null: when it is signaled. */
-function returnAt(cohort: LoadedCohort, { active, next }: CohortSummary, asOf: Date): Date | null {
+/** When the workflow comes back; null: when it is signaled. @param isDue whether a run is due still */
+function returnAt(
+  cohort: LoadedCohort,
+  { active, next }: CohortSummary,
+  { asOf, isDue }: { asOf: Date; isDue: boolean },
+): Date | null {
+  if (isDue) return later(asOf, LOCKED_MS);
   if (next !== null) return next > asOf ? next : later(asOf, LOCKED_MS);
   // Its hour is over then.
   return active === 0 ? later(cohort.created_at, OPEN_MS) : null;
@@ -73,7 +79,9 @@ async function conclude(
   if (active === 0 && (await endCohort(deps, cohort, asOf))) {
     return { next: 'done', until: null, callsDue: false, state };
   }
-  const until = returnAt(cohort, summary, asOf);
+  // A run whose event has arrived may be locked, and no time of its row says that it is due.
+  const left = await dueRuns(deps.pool, cohort, { asOf, limit: 1, except: [] });
+  const until = returnAt(cohort, summary, { asOf, isDue: left.length > 0 });
   await expect(deps.pool, cohort, until === null ? later(asOf, IDLE_MS) : later(until, LATE_MS));
   const isMore = wasOver && next !== null && next <= asOf;
   return { next: isMore ? 'again' : 'wait', until: until?.toISOString() ?? null, callsDue, state };
