@@ -6,7 +6,11 @@ import { migrate, missingMigrations, rollback } from '../../src/platform/db/migr
 import { onClient } from '../../src/platform/db/queryable.ts';
 import { missingFunctions } from '../../src/platform/db/sql/install.ts';
 import { productFunctions } from '../../src/platform/db/sql/names.ts';
+import { insertContacts } from '../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { insertCohort } from '../support/flow-cohorts.ts';
+import { insertFlow, insertRun } from '../support/flow-runs.ts';
+import { insertAccount } from '../support/queued.ts';
 
 let test: TestDatabase;
 beforeAll(async () => {
@@ -165,6 +169,39 @@ describe('migrations', () => {
       { subject: 'Re: Question', answers_mail: true },
       { subject: 'News', answers_mail: null },
     ]);
+  });
+
+  it('give runs of cohorts workflows of their own on the way back', async () => {
+    const { pool } = test.database;
+    await migrate(test.url, upkeep.partitions);
+    const account = await insertAccount(test.database);
+    const flow = await insertFlow(pool, account, { steps: [] });
+    const contacts = await insertContacts(pool, account, 4);
+    const { runs } = await insertCohort(pool, account, flow, contacts.slice(0, 3));
+    const [ended = 0, held = 0, waiting = 0] = runs;
+    const single = await insertRun(pool, account, flow, contacts[3] ?? 0);
+    await pool.query(
+      `update flow_runs set state = case id when $1 then 'completed' else 'active' end,
+         waits_for = case id when $2 then 'resume' when $3 then 'time' end,
+         due_at = case id when $3 then now() + interval '30 days' end where id = any($4)`,
+      [ended, held, waiting, runs],
+    );
+    const expected = async () => {
+      const { rows } = await pool.query<{ id: number }>(
+        'select id from flow_runs where engine_expected_by <= now() and id >= $1 order by id',
+        [ended],
+      );
+      return rows.map(({ id }) => id);
+    };
+    expect(await expected()).toEqual([]);
+    await rollback(test.url, names[names.indexOf('0156_flow_cohorts') - 1]);
+    expect(await expected()).toEqual([held, waiting]);
+    await migrate(test.url, upkeep.partitions);
+    expect(await expected()).toEqual([held, waiting]);
+    const { rows } = await pool.query<{ id: number }>(
+      `select id from flow_runs where cohort_id is null and state = 'active' order by id`,
+    );
+    expect(rows.map(({ id }) => id)).toEqual([held, waiting, single]);
   });
 
   it('hide the lists that the service filled with recipients of campaigns, and no others', async () => {
