@@ -57,6 +57,13 @@ describe('a lane', () => {
     expect(staticDetails).toContain('**pause**');
   });
 
+  it('shows in the engine the line of code where it waits', async () => {
+    const sender = await stage.startSender();
+    await stage.attachedTo(1, sender.id);
+    const handle = stage.client.workflow.getHandle(laneWorkflowId('send', 1));
+    expect(await handle.query<string>('__stack_trace')).toMatch(/workflows\/lanes\/workflow\.ts:\d+/);
+  });
+
   it('does not attach to a process that shows another lane of its kind', async () => {
     const first = await stage.startSender();
     const second = await stage.startSender();

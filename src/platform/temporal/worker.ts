@@ -4,13 +4,12 @@ import {
   Runtime,
   type LogLevel,
   type NativeConnection,
-  type Worker,
+  Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
 import type { Level, Logger } from 'pino';
 import { connectWorkers, type EngineSettings } from './connection.ts';
 import { explainEngine } from './diagnosis.ts';
-import { WorkflowWorker } from './workflow-threads.ts';
 
 const levels: Record<LogLevel, Level> = {
   TRACE: 'trace',
@@ -91,7 +90,7 @@ async function createWorkers(connection: NativeConnection, options: KeepWorkingO
     maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
   };
   const tasks = await options.tasks();
-  return Promise.all(tasks.map((task) => WorkflowWorker.create({ ...shared, ...task })));
+  return Promise.all(tasks.map((task) => Worker.create({ ...shared, ...task })));
 }
 
 function shutDown(state: State): void {
