@@ -5,13 +5,14 @@
 import { parseMediaType } from '../../delivery/content/mime/parameters.ts';
 import { exactTextOf } from '../../delivery/content/read/leaf-text.ts';
 import { parseParameterized } from '../../delivery/content/read/parameters.ts';
+import { filenameOf } from '../../delivery/content/read/part-header.ts';
 import type { Leaf, Structure } from '../../delivery/content/read/structure.ts';
 import type { Disposition } from '../../delivery/terms/letter.ts';
 
 /** A part that becomes a file. */
 export interface ShapedFile {
   leaf: Leaf;
-  /** Empty: the part has no name. */
+  /** If the part has no name, one with the extension of its type. */
   filename: string;
   /** With its parameters, without its name. */
   contentType: string;
@@ -72,11 +73,11 @@ function contentTypeOf(leaf: Leaf): string | null {
 }
 
 function fileOf(leaf: Leaf): ShapedFile {
-  const { filename, contentId, disposition } = leaf.header;
+  const { contentId, disposition } = leaf.header;
   const isInline = disposition === '' ? contentId !== null : disposition === 'inline';
   return {
     leaf,
-    filename: filename ?? '',
+    filename: filenameOf(leaf.header),
     contentType: contentTypeOf(leaf) ?? '',
     contentId: contentId === null ? null : (CONTENT_ID.exec(contentId)?.[1] ?? ''),
     disposition: isInline ? 'inline' : 'attachment',

@@ -37,7 +37,7 @@ function fate(raw: string): string {
   const texts = [...(shape.text === null ? [] : ['text']), ...(shape.html === null ? [] : ['html'])];
   const files = shape.files.map(
     ({ filename, contentType, contentId, disposition }) =>
-      `${disposition} ${contentType} ${filename || '-'}${contentId === null ? '' : ` <${contentId}>`}`,
+      `${disposition} ${contentType} ${filename}${contentId === null ? '' : ` <${contentId}>`}`,
   );
   return [...texts, ...files].join(', ');
 }
@@ -56,7 +56,7 @@ describe('shapeOf', () => {
     [
       'all of it',
       multipart('mixed', multipart('alternative', PLAIN, multipart('related', HTML, LOGO), INVITATION), PDF),
-      `text, html, ${LOGO_FILE}, attachment text/calendar; method=REQUEST; charset=utf-8 -, ${PDF_FILE}`,
+      `text, html, ${LOGO_FILE}, attachment text/calendar; method=REQUEST; charset=utf-8 attachment.ics, ${PDF_FILE}`,
     ],
     [
       'Apple Mail’s nesting',

@@ -19,6 +19,12 @@ def lines(text):
     return re.sub(r"\r+\n|\r", "\n", text).rstrip("\n")
 
 
+def name_of(part):
+    """The name of a file. A part without one gets the extension of its type."""
+    extensions = {"text/calendar": ".ics", "image/png": ".png", "application/pdf": ".pdf"}
+    return part.get_filename() or "attachment" + extensions.get(part.get_content_type(), "")
+
+
 def facts(raw):
     mail = email.message_from_bytes(raw, policy=email.policy.default)
     texts, files, invitations = {}, [], []
@@ -30,14 +36,13 @@ def facts(raw):
             # A calendar with a method becomes an invitation, even if its type does not say the method.
             calendar = lines(part.get_payload(decode=True).decode())
             method = part.get_param("method") or re.search(r"^METHOD:(\w+)", calendar, re.M)[1]
-            # A part without a name gets this one.
-            invitations.append([method, part.get_filename() or "file", calendar])
+            invitations.append([method, name_of(part), calendar])
         elif kind in ("text/plain", "text/html") and part.get_filename() is None:
             texts.setdefault(kind, []).append(lines(part.get_content()))
         else:
             content = part.get_payload(decode=True)
             ident = (part["Content-ID"] or "").strip().strip("<>")
-            files.append([part.get_filename() or "file", kind, ident, hashlib.sha256(content).hexdigest()])
+            files.append([name_of(part), kind, ident, hashlib.sha256(content).hexdigest()])
     return {
         "subject": mail["Subject"],
         "from": addresses(mail, "From"),

@@ -66,6 +66,28 @@ function typeOf(value: string, standard: string): string {
   return SHORT_TYPES.get(value) ?? '';
 }
 
+/** Extensions for files without a name. */
+const EXTENSIONS = new Map([
+  ['text/plain', 'txt'],
+  ['text/html', 'html'],
+  ['text/calendar', 'ics'],
+  ['text/csv', 'csv'],
+  ['message/rfc822', 'eml'],
+  ['message/global', 'eml'],
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/gif', 'gif'],
+  ['application/pdf', 'pdf'],
+  ['application/zip', 'zip'],
+]);
+
+/** The name of a part as a file: its own, or one with the extension of its type. */
+export function filenameOf({ filename, type }: Pick<PartHeader, 'filename' | 'type'>): string {
+  if (filename !== null) return filename;
+  const extension = EXTENSIONS.get(type);
+  return extension === undefined ? 'attachment' : `attachment.${extension}`;
+}
+
 /** The boundary of a multipart body, one character for each byte; empty if it has none. */
 export function boundaryOf(fields: ContentFields): string {
   return (

@@ -2,30 +2,12 @@ import { newBlobKey, type BlobStore } from '../../../platform/storage/blob-store
 import { safeFilename, sniffContentType } from '../../../platform/storage/file.ts';
 import { encryptedKind } from './encrypted.ts';
 import type { MailAttachment } from './mail.ts';
-import type { PartHeader } from '../../../delivery/content/read/part-header.ts';
+import { filenameOf, type PartHeader } from '../../../delivery/content/read/part-header.ts';
 import type { Leaf } from '../../../delivery/content/read/structure.ts';
 import { visibleLine } from '../../../delivery/content/read/visible-text.ts';
 
 const MAX_FILENAME_LENGTH = 1_000;
 const MAX_CONTENT_ID_LENGTH = 500;
-/** Names for parts that have none. */
-const EXTENSIONS = new Map([
-  ['text/plain', 'txt'],
-  ['text/html', 'html'],
-  ['message/rfc822', 'eml'],
-  ['message/global', 'eml'],
-  ['text/calendar', 'ics'],
-  ['image/png', 'png'],
-  ['image/jpeg', 'jpg'],
-  ['image/gif', 'gif'],
-  ['application/pdf', 'pdf'],
-]);
-
-function filenameOf({ filename, type }: PartHeader): string {
-  if (filename !== null) return safeFilename(visibleLine(filename, MAX_FILENAME_LENGTH));
-  const extension = EXTENSIONS.get(type);
-  return extension === undefined ? 'attachment' : `attachment.${extension}`;
-}
 
 function contentIdOf({ contentId }: PartHeader): string | null {
   const id = contentId?.replace(/^<|>$/g, '') ?? '';
@@ -42,7 +24,7 @@ export async function storeAttachment(
   const storageKey = newBlobKey('inbox', accountId);
   await store.put(storageKey, bytes);
   return {
-    filename: filenameOf(header),
+    filename: safeFilename(visibleLine(filenameOf(header), MAX_FILENAME_LENGTH)),
     contentType: await sniffContentType(bytes),
     size: bytes.length,
     contentId: contentIdOf(header),

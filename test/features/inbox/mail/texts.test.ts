@@ -321,7 +321,7 @@ describe('a text with a name', () => {
       mixed(BODY, 'Content-Type: text/calendar; method=REQUEST\r\n\r\nBEGIN:VCALENDAR', 'Content-Type: text/csv\r\n\r\na,b'),
     ); // prettier-ignore
     expect(mail.text).toBe('words\n');
-    expect(mail.attachments.map(({ filename }) => filename)).toEqual(['attachment.ics', 'attachment']);
+    expect(mail.attachments.map(({ filename }) => filename)).toEqual(['attachment.ics', 'attachment.csv']);
   });
 });
 
