@@ -5,6 +5,7 @@ import type { TlsPair } from '../delivery/wire/listening/tls-files.ts';
 import { startSubmissionListener, type SubmissionListener } from '../delivery/wire/submission/listener.ts';
 import type { Submit } from '../delivery/wire/submission/port.ts';
 import { createContentEngine } from '../delivery/content/templates/engine.ts';
+import { submissionPorts } from '../features/submission/schema.ts';
 import { openSubmission } from '../features/submission/service.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
@@ -29,9 +30,6 @@ import { openTlsSettings } from './tls-settings.ts';
 
 /** Groups of messages are written by two connections; keys are looked up, and mails read what they name. */
 const POOL = 10;
-
-const STARTTLS_PORTS = [587];
-const TLS_PORTS = [465];
 
 /** They render the templates that mails name. */
 const CONTENT_THREADS = 1;
@@ -65,8 +63,7 @@ async function startListener(config: Config, tls: TlsPair | null, deps: Listener
   const listener: SubmissionListener = await startSubmissionListener({
     ...deps,
     host: config.SUBMISSION_LISTEN_HOST,
-    ports: config.SUBMISSION_PORTS ?? STARTTLS_PORTS,
-    tlsPorts: tls === null ? [] : (config.SUBMISSION_TLS_PORTS ?? TLS_PORTS),
+    ...submissionPorts(config, tls !== null),
     tls,
     trustedProxies: config.SUBMISSION_TRUSTED_PROXIES,
     clearLogins: config.CARILLON_DEV,

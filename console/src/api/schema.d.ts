@@ -3191,6 +3191,12 @@ export interface components {
             email_from_email: string | null;
             email_reply_to: string | null;
             test_email_recipients: string[];
+            submission: {
+                host: string | null;
+                ports: number[];
+                tls_ports: number[];
+                tls: boolean;
+            } | null;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -7967,6 +7973,7 @@ export interface operations {
                     capabilities?: unknown;
                     spend_cap_monthly_cents?: unknown;
                     billing?: unknown;
+                    submission?: unknown;
                     created_at?: unknown;
                     updated_at?: unknown;
                     brand?: unknown;

@@ -2,6 +2,7 @@ import { isBlocked } from '../../delivery/ledger/limits/capacity.ts';
 import { sandboxAddress } from '../../delivery/terms/sender-identity.ts';
 import { MILLICENTS_PER_CENT } from '../../delivery/ledger/money/wallet.ts';
 import type { Brand } from '../brands/schema.ts';
+import type { SubmissionAccess } from '../submission/schema.ts';
 import type { AccountFigures } from './model.ts';
 import {
   capabilitiesOf,
@@ -15,6 +16,8 @@ import {
 export interface AccountParts {
   figures: AccountFigures;
   brand: Brand | null;
+  /** Where programs submit mail. */
+  submission: SubmissionAccess | null;
   /** Returns the signed id of a stored image reference. */
   showImage: (reference: string | null) => string | null;
 }
@@ -78,7 +81,7 @@ function billingOf(figures: AccountFigures): AccountView['billing'] {
  * @param mailDomain the domain of the sandbox address
  */
 export function presentAccount(parts: AccountParts, mailDomain: string): AccountView {
-  const { figures, brand, showImage } = parts;
+  const { figures, brand, submission, showImage } = parts;
   const { capacity } = figures;
   const sandbox = sandboxOf(parts, mailDomain);
   const onboarding = presentOnboarding(stepTimes(parts));
@@ -102,6 +105,7 @@ export function presentAccount(parts: AccountParts, mailDomain: string): Account
     email_from_email: figures.email_from_email,
     email_reply_to: figures.email_reply_to,
     test_email_recipients: figures.test_email_recipients,
+    submission,
     created_at: figures.created_at.toISOString(),
     updated_at: figures.updated_at.toISOString(),
     brand,

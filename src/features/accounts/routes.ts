@@ -6,6 +6,7 @@ import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts'
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';
 import { createBrandPresenter, createBrandService } from '../brands/service.ts';
+import { submissionAccessOf } from '../submission/schema.ts';
 import { createImageReferences } from '../uploads/service.ts';
 import type { AccountFigures } from './model.ts';
 import { presentAccount } from './presenter.ts';
@@ -27,6 +28,7 @@ const changesSender = (changes: object) => Object.keys(changes).some((name) => n
 export function createAccountRoutes({ config, database, keyring }: AccountRouteDeps): RouteDefinition[] {
   const { pool } = database;
   const mailDomain = config.MAIL_DOMAIN;
+  const submission = submissionAccessOf(config);
   const images = createImageReferences(pool, createSignedIds(keyring));
   const brands = createBrandService({ pool, images });
   const presentBrand = createBrandPresenter(images);
@@ -40,6 +42,7 @@ export function createAccountRoutes({ config, database, keyring }: AccountRouteD
     const brand = await brands.find(tenant);
     const parts = {
       figures,
+      submission,
       brand: brand && presentBrand(brand, publicUrl),
       showImage: (reference: string | null) => images.show(figures.id, reference),
     };

@@ -5,6 +5,7 @@ import { accountTiers } from '../../delivery/ledger/limits/tiers.ts';
 import { oneLine } from '../../platform/input/one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { brandSchema } from '../brands/schema.ts';
+import { submissionAccess } from '../submission/schema.ts';
 
 /** The default capabilities of an account; false for features that are on request, or do not exist yet. */
 const defaultCapabilities = {
@@ -144,6 +145,10 @@ export const accountSchema = z
     email_from_email: z.string().nullable(),
     email_reply_to: z.string().nullable(),
     test_email_recipients: z.array(z.string()),
+    submission: submissionAccess.nullable().meta({
+      description:
+        'Where programs submit mail by SMTP, which the API key of a brand lets them; null: nowhere.',
+    }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
     brand: brandSchema.nullable(),

@@ -76,6 +76,7 @@ describe('GET /v1/my/account', () => {
       email_from_email: null,
       email_reply_to: null,
       test_email_recipients: [],
+      submission: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       brand: expect.objectContaining({ id: api.brandId, account_id: api.accountId, complete: false }),

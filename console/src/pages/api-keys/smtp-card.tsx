@@ -1,11 +1,21 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '../../api/client.ts';
 import { Card, DetailList } from '../../ui/details.tsx';
+import { accountQuery } from '../account/account-query.ts';
 
-const LOCAL: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
+type Submission = NonNullable<Schemas['Account']['submission']>;
 
-/** What to enter into a program that sends mail by SMTP. The operator may have chosen another host than that of this page. */
+function portText({ ports, tls_ports: tlsPorts, tls }: Submission): string {
+  const withTls = tlsPorts.map((port) => `${port} with TLS`);
+  return [...ports.map((port) => (tls ? `${port} with STARTTLS` : String(port))), ...withTls].join(', or ');
+}
+
+/** What to enter into a program that sends mail by SMTP. Nothing if the settings of the API name no port for it. */
 export function SmtpCard() {
+  const { data } = useQuery(accountQuery);
+  const submission = data?.submission;
+  if (!submission) return null;
   const { hostname } = globalThis.location;
-  const isLocal = LOCAL.has(hostname);
   return (
     <Card title="Send from any program">
       <p>
@@ -14,8 +24,8 @@ export function SmtpCard() {
       </p>
       <DetailList
         items={[
-          ['Host', isLocal ? '127.0.0.1' : `${hostname}, unless your operator has named another`],
-          ['Port', isLocal ? '2587' : '587 with STARTTLS, or 465 with TLS'],
+          ['Host', submission.host ?? `${hostname}, unless your operator has named another`],
+          ['Port', portText(submission)],
           ['User', 'any text, such as carillon'],
           ['Password', 'an API key, best one that can only send'],
           ['Sender', 'an address of a verified domain'],
