@@ -19,6 +19,7 @@ import { repeatRuns } from './runs.ts';
 import { bareSignatures, generateKeys } from './signatures.ts';
 import { runSmtpLoop } from './smtp-loop.ts';
 import { openStage, type Stage } from './stage.ts';
+import { resetStatementCosts, statementCosts } from './statement-costs.ts';
 
 export interface CampaignBenchOptions {
   runs: number;
@@ -187,29 +188,6 @@ async function calibrate(messages: number) {
   }
 }
 
-interface StatementCost {
-  calls: number;
-  rows_per_call: number;
-  us_per_call: number;
-  us_per_recipient: number;
-  statement: string;
-}
-
-const MAX_STATEMENTS = 25;
-
-/** The statements that took the most time since the last reset, by the wall clock. */
-async function statementCosts({ database: { pool } }: Stage, recipients: number): Promise<StatementCost[]> {
-  const { rows } = await pool.query<StatementCost>(
-    `select calls::int, round((rows / calls::numeric), 1)::float8 as rows_per_call,
-       round((total_exec_time * 1000 / calls)::numeric)::float8 as us_per_call,
-       round((total_exec_time * 1000 / $1)::numeric, 1)::float8 as us_per_recipient,
-       left(regexp_replace(query, '\\s+', ' ', 'g'), 160) as statement
-     from pg_stat_statements order by total_exec_time desc limit ${MAX_STATEMENTS}`,
-    [recipients],
-  );
-  return rows;
-}
-
 /** The usage of each process. */
 type Usages = Record<string, Usage>;
 
@@ -238,7 +216,7 @@ const mapUsages = (after: Usages, map: (name: string, usage: Usage) => number) =
 async function sendOne(stage: Stage, running: Running, listId: number, options: CampaignBenchOptions) {
   const { recipients } = options;
   const { id } = await draftOf(stage, listId, options);
-  if (options.statements) await stage.database.pool.query('select pg_stat_statements_reset()');
+  if (options.statements) await resetStatementCosts(stage);
   const before = usagesOf(stage, running);
   const arrivals = watchArrivals(running.server);
   const startedAt = performance.now();

@@ -76,15 +76,22 @@ program
 program
   .command('flows')
   .description(
-    'runs of a flow of six steps: started/s, steps/s, what they cost the engine, latency from the event',
+    'runs of a flow of six steps, singly and in cohorts: steps/s, what they cost, and what others wait meanwhile',
   )
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 1)
-  .option('--entries <n>', 'number of runs that are started as fast as possible', Number, 1_000)
+  .option(
+    '--entries <n>',
+    'number of runs with workflows of their own, started as fast as possible',
+    Number,
+    1_000,
+  )
   .option('--seconds <n>', 'duration of the latency measurement in seconds', Number, 20)
   .option('--rate <n>', 'events per second in it', Number, 5)
   .option('--workers <n>', 'worker processes', Number, 1)
   .option('--beside <folder>', 'another checkout, measured in turn with this one on the same database')
-  .option('--burst <n>', 'number of entries at once, during which a campaign is sent; 0: none', Number, 0)
+  .option('--burst <n>', 'number of entries at once, which go into cohorts; 0: none', Number, 0)
+  .option('--beside-seconds <n>', 'how long campaigns, messages and another account are measured', Number, 60)
+  .option('--statements', 'also measure the statements that PostgreSQL runs for the burst', false)
   .option('--sleeping <n>', 'number of runs that wait for a day while memory is read; 0: none', Number, 0)
   .action(printing('flows', benchFlows));
 
