@@ -76,6 +76,7 @@ describe('POST /flows', () => {
           }),
         ],
         created_at: expect.any(String),
+        unknown: 'leave',
         updated_at: expect.any(String),
       },
     ]);
