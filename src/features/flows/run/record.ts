@@ -21,6 +21,8 @@ const record1 = z.object({
   steps: z.int().nonnegative(),
 });
 
+const versioned = z.looseObject({ schema: z.unknown() });
+
 /** Readers by schema. Each returns the record in the current schema. */
 const readers = new Map<unknown, (stored: unknown) => RunRecord>([[1, (stored) => record1.parse(stored)]]);
 
@@ -33,7 +35,7 @@ export class NewerRecordError extends Error {}
  * @throws NewerRecordError; Error if it is not a record
  */
 export function readRecord(stored: unknown): RunRecord {
-  const { schema } = z.looseObject({ schema: z.unknown() }).parse(stored);
+  const { schema } = versioned.parse(stored);
   const read = readers.get(schema);
   if (!read) {
     throw new NewerRecordError(`this version cannot read a run's record of schema ${JSON.stringify(schema)}`);
