@@ -31,12 +31,16 @@ interface CapQuery {
  */
 export function reachedCapSql({ brandId, keys, asOf, count, perSeconds }: CapQuery): string {
   const since = `${asOf} - make_interval(secs => ${perSeconds})`;
+  // A look-up for each key: for a condition on several, PostgreSQL would read all messages of the brand in a partition
+  // that has no statistics yet.
   return `(select count(*) from (
-      select 1 from messages o
-      where o.brand_id = ${brandId} and o.to_key in (${keys}) and o.id >= (
-          select coalesce(min(r.n), 0) * ${RANGE_IDS}::bigint from message_ranges r
-          where r.closed_at is null or r.closed_at >= ${since} - ${MAX_WAIT})
-        and o.class in (${messageClasses.flow}, ${messageClasses.campaign}) and not o.test
-        and coalesce(o.sent_at, case when o.status in ('queued', 'held', 'unknown') then o.created_at end) > ${since}
+      select from unnest(array[${keys}]) as k (key) cross join lateral (
+        select from messages o
+        where o.brand_id = ${brandId} and o.to_key = k.key and o.id >= (
+            select coalesce(min(r.n), 0) * ${RANGE_IDS}::bigint from message_ranges r
+            where r.closed_at is null or r.closed_at >= ${since} - ${MAX_WAIT})
+          and o.class in (${messageClasses.flow}, ${messageClasses.campaign}) and not o.test
+          and coalesce(o.sent_at, case when o.status in ('queued', 'held', 'unknown') then o.created_at end) > ${since}
+        limit ${count}) m
       limit ${count}) recent) >= ${count}`;
 }

@@ -40,9 +40,9 @@ export interface RefusedSend {
 export interface FlowSends {
   /**
    * Decides about the messages of steps for the contacts of their runs. A `sent` message is not written before
-   * {@link FlowSends.write}, which may change its result to `failed`; unless one of the runs counts the messages of its
-   * contact and has an unwritten one: then all are written first.
-   * @param requests at most one for a contact
+   * {@link FlowSends.write}, which may change its result to `failed`.
+   * @param requests at most one for a contact. If its messages are counted, because its brand has a frequency cap or the
+   *   run answers mail, all of them must be written
    * @param asOf the time at which the runs advance
    * @returns for each request `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price`,
    *   `frequency_cap`, `automatic_mail` or `answer_limit`; `failed` with `detail.reason` `sender_not_verified` or
@@ -53,8 +53,7 @@ export interface FlowSends {
   readonly unwritten: ReadonlySet<number>;
   /**
    * Writes the messages that were decided. Call it last, because the counters of accounts stay locked until the commit.
-   * @returns those that a limit has refused since the last call; their results have become `failed` with its code as
-   *   `detail.reason`
+   * @returns those that a limit refused; their results have become `failed` with its code as `detail.reason`
    */
   write(trx: Queryable): Promise<RefusedSend[]>;
 }
@@ -241,32 +240,18 @@ export function createFlowSender(deps: FlowSenderDeps): FlowSender {
 
   return ({ onQueued }) => {
     const waiting = new WaitingSends(deps, onQueued);
-    const refused: RefusedSend[] = [];
-
-    async function write(trx: Queryable): Promise<void> {
-      refused.push(...(await waiting.write(trx)));
-    }
-
-    /** Whether the contact's messages are counted, and one of them is not written yet. */
-    const countsUnwritten = ({ request, state: { cap } }: Draft) =>
-      waiting.runs.has(request.run.id) && (cap !== null || mailOf(request) !== undefined);
-
     return {
       unwritten: waiting.runs,
       async decide(trx, requests, asOf) {
         if (requests.length === 0) return [];
         const drafts = await readDrafts(trx, requests);
-        if (undecided(drafts).some(countsUnwritten)) await write(trx);
         await skipCapped(trx, undecided(drafts), asOf);
         await skipAnswers(trx, undecided(drafts), asOf);
         for (const draft of undecided(drafts)) await addMessage(trx, draft, waiting);
         await countUnsent(trx, drafts);
         return drafts.map(({ result }) => result as SendResult);
       },
-      async write(trx) {
-        await write(trx);
-        return refused.splice(0);
-      },
+      write: (trx) => waiting.write(trx),
     };
   };
 }

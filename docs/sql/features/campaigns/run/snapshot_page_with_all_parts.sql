@@ -51,13 +51,15 @@ with zones as materialized (
       where s.account_id = $5::bigint and s.untagged_key = address_without_tag(f.key) and s.released_at is null
         and (s.expires_at is null or s.expires_at > now()) limit 1)) then 'suppressed'
     when (select count(*) from (
-      select 1 from messages o
-      where o.brand_id = $1 and o.to_key in (f.email_key, f.phone) and o.id >= (
-        select coalesce(min(r.n), 0) * 4294967296::bigint from message_ranges r
-        where r.closed_at is null or r.closed_at >= now() - make_interval(secs => 604800) - interval '7 days')
-        and o.class in (1, 2) and not o.test
-        and coalesce(o.sent_at, case
-          when o.status in ('queued', 'held', 'unknown') then o.created_at end) > now() - make_interval(secs => 604800)
+      select from unnest(array[f.email_key, f.phone]) as k (key) cross join lateral (
+        select from messages o
+        where o.brand_id = $1 and o.to_key = k.key and o.id >= (
+          select coalesce(min(r.n), 0) * 4294967296::bigint from message_ranges r
+          where r.closed_at is null or r.closed_at >= now() - make_interval(secs => 604800) - interval '7 days')
+          and o.class in (1, 2) and not o.test
+          and coalesce(o.sent_at, case
+            when o.status in ('queued', 'held', 'unknown') then o.created_at end) > now() - make_interval(secs => 604800)
+        limit 3) m
       limit 3) recent) >= 3 then 'frequency_cap' end as skip,
     coalesce((select z.due from zones z where z.name = lower(f.timezone)),
       (select k.due from countries k where k.code = f.country), ($12::jsonb ->> 'otherwise')::timestamptz) as local
