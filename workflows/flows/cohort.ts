@@ -146,30 +146,43 @@ async function rest(cohort: Cohort, until: string | null, sentence: string): Pro
   if (tickMs > 0) await sleep(tickMs, { summary: 'the next tick' });
 }
 
+/** Whether the history is so long that the workflow must continue as new, and so begins no more requests. */
+function isFull(): boolean {
+  const { historyLength, continueAsNewSuggested } = workflowInfo();
+  return historyLength >= MAX_EVENTS || continueAsNewSuggested;
+}
+
+/**
+ * The input with which the workflow continues as new after a stay; null if it does not. The next history has no requests
+ * under way, and a signal to cancel would be lost. It begins with a stay, or with a long wait if no signal has arrived.
+ */
+function nextInput(cohort: Cohort, fresh: FlowCohortInput, step: FlowCohortStep): FlowCohortInput | null {
+  if (cohort.calling || cohort.canceled) return null;
+  const { next, until, state } = step;
+  const isLong = next === 'wait' && waitMsOf(until) > LONG_WAIT_MS && !cohort.woken;
+  if (isLong) return { ...fresh, asleep: { until, state } };
+  return isFull() ? fresh : null;
+}
+
 /**
  * The clock of up to 1,000 runs of a flow, whose progress is in their rows. Each stay reads the rows again, so a second
  * workflow, or a repeated or lost signal, is harmless.
  * @returns the last state, for the engine's UI
  */
-export async function flowCohort(input: FlowCohortInput): Promise<FlowCohortState> {
-  const { asleep, ...fresh } = input;
-  const cohort = startCohort(input);
+export async function flowCohort(given: FlowCohortInput): Promise<FlowCohortState> {
+  const { asleep, ...fresh } = given;
+  const cohort = startCohort(given);
   if (asleep) {
     show(cohort, asleep.state);
     await rest(cohort, asleep.until, asleep.state.sentence);
   }
   for (;;) {
-    const { next, until, callsDue, state } = await advance(cohort);
+    const step = await advance(cohort);
+    const { next, until, callsDue, state } = step;
     if (next === 'done') return state;
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    const isFull = historyLength >= MAX_EVENTS || continueAsNewSuggested;
-    if (callsDue && !cohort.calling && !isFull) startCalls(cohort);
-    const isLong = next === 'wait' && !callsDue && waitMsOf(until) > LONG_WAIT_MS && !isWoken(cohort);
-    // The next history has no requests under way, and a signal to cancel would be lost. It begins with a stay, or with
-    // a wait if no signal has arrived.
-    if ((isFull || isLong) && !cohort.calling && !cohort.canceled) {
-      await continueAsNew<typeof flowCohort>(isLong ? { ...fresh, asleep: { until, state } } : fresh);
-    }
+    if (callsDue && !cohort.calling && !isFull()) startCalls(cohort);
+    const input = nextInput(cohort, fresh, step);
+    if (input !== null) await continueAsNew<typeof flowCohort>(input);
     if (next === 'wait') await rest(cohort, until, state.sentence);
   }
 }

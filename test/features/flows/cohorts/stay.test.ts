@@ -228,6 +228,30 @@ it('leaves runs alone that others have locked, and comes back for them after a s
   ]);
 });
 
+describe('while its flow is paused, a cohort', () => {
+  const setStatus = (status: string) =>
+    pool().query('update flows set status = $2 where id = $1', [flowId, status]);
+
+  it('holds runs that are due, and comes back only for others', async () => {
+    const asOf = new Date();
+    const cohort = await enter([wait(1, 3_600), wait(2, 3_600)], 10, asOf);
+    await stayAt(cohort, asOf);
+    await setStatus('paused');
+    // A resume made this run due, and the flow was paused again.
+    await pool().query(
+      `update flow_runs set retry_at = $2, due_at = $3, record = jsonb_set(record, '{wait,until}', to_jsonb($4::text))
+       where id = (select min(id) from flow_runs where cohort_id = $1)`,
+      [cohort, asOf, after(asOf, 3 * HOUR_MS), after(asOf, 3 * HOUR_MS).toISOString()],
+    );
+    const step = await stayAt(cohort, after(asOf, HOUR_MS));
+    expect(step.until).toBe(after(asOf, 3 * HOUR_MS).toISOString());
+    expect(step.state.groups).toMatchObject([
+      { waitsFor: 'resume', count: 9 },
+      { waitsFor: 'time', count: 1 },
+    ]);
+  });
+});
+
 describe('the turns of cohorts', () => {
   const advance = (cohorts: FlowCohorts, id: number, asOf: Date) =>
     cohorts.advance(id, { asOf, stayMs: 2_000 });
