@@ -55,7 +55,7 @@ async function recordRun(
 }
 
 /** @param work gets the URL of an endpoint, and a function that returns how often it was asked */
-async function withEndpoint<T>(
+export async function withEndpoint<T>(
   answer: Answer,
   work: (url: string, asked: () => number) => Promise<T>,
 ): Promise<T> {
@@ -67,8 +67,8 @@ async function withEndpoint<T>(
   }
 }
 
-const mark = (id: number): Step => ({ type: 'update_contact', id, data: { [`step${id}`]: true } });
-const waitForEvent = (id: number, duration: number): Step => ({
+export const mark = (id: number): Step => ({ type: 'update_contact', id, data: { [`step${id}`]: true } });
+export const waitForEvent = (id: number, duration: number): Step => ({
   ...{ type: 'wait_for_event', id, event_name: 'order_placed', duration },
   ...{ yes: [mark(id + 1)], no: [mark(id + 2)] },
 });

@@ -30,6 +30,7 @@ import { insertActiveFlow } from '../support/flow-entries.ts';
 import { startReceiver, type Answer } from '../support/https-receiver.ts';
 import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../support/webhooks.ts';
 import { startWebsites } from '../support/websites.ts';
+import { cohortScenarios } from './cohort-scenarios.ts';
 import { flowScenarios } from './flow-scenarios.ts';
 import { rowScenarios } from './row-scenarios.ts';
 import { scanScenarios } from './scan-scenarios.ts';
@@ -521,6 +522,7 @@ export const scenarios: Scenario[] = [
     },
   },
   ...flowScenarios,
+  ...cohortScenarios,
   ...rowScenarios,
   ...scanScenarios,
   { name: 'flow-audience-1', run: flowAudience },
