@@ -39,7 +39,7 @@ const COLUMNS = `r.id, r.flow_id, r.contact_id,
   (select v.n from flow_versions v where v.id = r.version_id) as version, r.state, r.reason, r.step_id, r.waits_for, r.due_at, r.cause, r.test,
   case r.state when 'active' then r.failures + r.call_failures else 0 end as failures,
   case r.state when 'active' then coalesce(r.retry_at, case r.waits_for when 'webhook' then r.call_at end) end as retry_at,
-  (select jsonb_build_object('number', c.n, 'size', c.size) from flow_cohorts c where c.id = r.cohort_id) as cohort,
+  (select json_build_object('number', c.n, 'size', c.size) from flow_cohorts c where c.id = r.cohort_id) as cohort,
   r.created_at, r.updated_at, r.ended_at`;
 
 /** What started a run, by the first letter of `flow_runs.cause`. */

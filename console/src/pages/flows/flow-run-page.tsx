@@ -92,8 +92,10 @@ function RunFacts({ run }: { run: Run }) {
           ['Entered by', run.event ? `the event ${run.event.name}` : CAUSES[run.cause]],
           ['Entered', <Time key="entered" at={run.created_at} full />],
           ['Due', run.due_at && <Time key="due" at={run.due_at} full />],
-          ['Tries again', run.retry_at && <Time key="again" at={run.retry_at} full />],
           ['Ended', run.ended_at && <Time key="ended" at={run.ended_at} full />],
+          ...(run.retry_at === null
+            ? []
+            : ([['Tries again', <Time key="again" at={run.retry_at} full />]] as const)),
           ['Clock', <Clock key="clock" run={run} />],
         ]}
       />

@@ -1,5 +1,6 @@
 /** Where a run is, in words. */
 import type { Schemas } from '../../api/client.ts';
+import { countText } from '../../ui/numbers.ts';
 
 type Run = Schemas['FlowRunSummary'];
 
@@ -13,10 +14,16 @@ export const WAITS_FOR: Record<NonNullable<Run['waits_for']>, string> = {
 
 /** `, after 3 failures`; empty if its step has not failed. */
 const failuresText = (failures: number) =>
-  failures === 0 ? '' : `, after ${failures} ${failures === 1 ? 'failure' : 'failures'}`;
+  failures === 0 ? '' : `, after ${countText(failures)} ${failures === 1 ? 'failure' : 'failures'}`;
 
 /** Returns what an active run waits for, or why a run ended. */
-export function runText({ state, reason, waits_for: waitsFor, failures, retry_at: retryAt }: Run): string {
+export function runText({
+  state,
+  reason,
+  waits_for: waitsFor,
+  failures,
+  retry_at: retryAt,
+}: Pick<Run, 'state' | 'reason' | 'waits_for' | 'failures' | 'retry_at'>): string {
   if (state !== 'active') return (reason ?? '').replaceAll('_', ' ');
   if (retryAt !== null) return `waits to try its step again${failuresText(failures)}`;
   return waitsFor === null ? 'on its way' : `waits for ${WAITS_FOR[waitsFor]}${failuresText(failures)}`;

@@ -24,7 +24,7 @@ export async function dueCalls(
       from flow_runs r join flows f on f.id = r.flow_id
       where r.cohort_id = $1 and r.state = 'active' and ${nextAtSql('r')} <= $2 and r.waits_for = 'webhook'
         and f.status = 'active' and r.id <> all($3)
-      order by ${nextAtSql('r')}, r.id limit $4`,
+      order by ${nextAtSql('r')} limit $4`,
     values: [cohortId, asOf, except, limit],
   });
   return rows;
