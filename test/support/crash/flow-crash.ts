@@ -15,6 +15,8 @@ interface Asked {
   method?: string;
   path: string;
   body?: object;
+  /** Distinguishes requests that are otherwise equal. */
+  turn?: number;
 }
 
 /**
@@ -24,12 +26,12 @@ interface Asked {
  */
 export async function askThroughOutages<T>(
   { apiPort, apiKey }: Pick<CrashStage, 'apiPort' | 'apiKey'>,
-  { method = 'POST', path, body }: Asked,
+  { method = 'POST', path, body, turn = 0 }: Asked,
   limitMs = 120_000,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   const key = createHash('sha256')
-    .update(`${path} ${JSON.stringify(body)}`)
+    .update(`${path} ${JSON.stringify(body)} ${turn}`)
     .digest('hex');
   for (;;) {
     const answer = await fetch(`http://127.0.0.1:${apiPort}/v1/my${path}`, {
@@ -42,8 +44,9 @@ export async function askThroughOutages<T>(
       signal: AbortSignal.timeout(30_000),
       ...(body ? { body: JSON.stringify(body) } : {}),
     }).catch(() => null);
-    if (answer?.ok) return (await answer.json()) as T;
-    if (answer && answer.status < 500) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    const text = await answer?.text().catch(() => null);
+    if (answer?.ok && typeof text === 'string') return (text === '' ? undefined : JSON.parse(text)) as T;
+    if (answer && answer.status < 500) throw new Error(`${path}: ${answer.status} ${text}`);
     if (Date.now() > end) throw new Error(`${path}: no answer for ${limitMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

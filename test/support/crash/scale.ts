@@ -23,6 +23,11 @@ interface Scale {
   validation: { candidates: number; kills: number };
   /** Number of contacts in a flow, of kills during it, and whether to wait for the minute before a repeated request. */
   flows: { runs: number; kills: number; waits: boolean };
+  /**
+   * Number of contacts of a flow with cohorts, in how many parts they enter, number of kills meanwhile, and how long some
+   * contacts are in their quiet hours, at least.
+   */
+  cohorts: { runs: number; parts: number; kills: number; quietMs: number };
   /** How long the relay takes for each reply, in ms, and how often a sender is asked to stop meanwhile. */
   deploys: { relaysMs: number[]; stops: number };
   /** How long two versions run together at least, and how often one of their processes is restarted. */
@@ -64,6 +69,7 @@ export const scale: Scale = full
       campaigns: { recipients: 20_000, kills: 15 },
       validation: { candidates: 20_000, kills: 5 },
       flows: { runs: 2_000, kills: 16, waits: true },
+      cohorts: { runs: 20_000, parts: 40, kills: 40, quietMs: 120_000 },
       deploys: { relaysMs: [1_000, 20_000, 50_000], stops: 20 },
       versions: { seconds: 600, restartMs: 10_000 },
       money: { messages: 1_500, recipients: 5_000, kills: 20 },
@@ -87,6 +93,7 @@ export const scale: Scale = full
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },
       flows: { runs: 150, kills: 6, waits: false },
+      cohorts: { runs: 300, parts: 10, kills: 6, quietMs: 12_000 },
       deploys: { relaysMs: [2_000], stops: 4 },
       versions: { seconds: 0, restartMs: 500 },
       money: { messages: 150, recipients: 600, kills: 5 },
