@@ -62,6 +62,7 @@ async function addValue(
 const published = () => ({
   name: 'Trial of thirty days',
   goal: 'order_placed',
+  unknown: 'resend',
   trigger: { event: 'trial_began', data: { reentry: { after_seconds: 3 * 86_400 } } },
   steps: [
     { id: 1, type: 'email', subject: 'Your trial' },
@@ -113,6 +114,9 @@ describe('the forms of a flow', () => {
     await field('Who enters', 'The same contact enters').selectOption('again after a time');
     await field('Who enters', 'Not again before').fill('3');
     await field('Who enters', 'Goal').fill('order_placed');
+    await field('Who enters', 'If it is unknown whether a message has left').selectOption(
+      'send it again: it may arrive twice',
+    );
     await line('Event trial_began').waitFor();
     await checkAccessibility(page);
   });
