@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';
+import { createFlowCohorts } from '../../../../src/features/flows/cohorts/cohorts.ts';
 import { nextAtSql } from '../../../../src/features/flows/cohorts/due.ts';
 import { advanceRun, type AdvanceDeps } from '../../../../src/features/flows/run/advance.ts';
 import { advanceBatch } from '../../../../src/features/flows/run/batch.ts';
@@ -147,6 +148,23 @@ describe('an event', () => {
     await advanceRun(deps, single, begun);
     await track(0, 'left');
     expect(await takeWakes()).toEqual([`flow-run/${flow.id}/${contactId}/e1 1`, wakeOf(cohorts[0], 1)]);
+  });
+});
+
+describe('a cohort', () => {
+  it('comes back for a run whose event has arrived while another transaction had locked its row', async () => {
+    await enter([paid]);
+    await advanceAll(0);
+    for (const n of [0, 1]) await track(n, 'paid');
+    const [run = 0, other = 0] = cohorts[0].runs;
+    const look = () => createFlowCohorts(deps).advance(cohorts[0].id, { asOf: after(1), stayMs: 2_000 });
+    await inTransaction(pool(), async (page) => {
+      await page.query('select from flow_runs where id = $1 for no key update', [run]);
+      expect(await look()).toMatchObject({ next: 'wait', until: after(2).toISOString() });
+    });
+    expect([await pathOf(pool(), run), await pathOf(pool(), other)]).toEqual([[], ['1 yes']]);
+    expect(await look()).toMatchObject({ next: 'wait', until: after(60).toISOString() });
+    expect(await pathOf(pool(), run)).toEqual(['1 yes']);
   });
 });
 
