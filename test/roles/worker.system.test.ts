@@ -9,9 +9,14 @@ import { callEngine, openEngine, type Engine } from '../../src/platform/temporal
 import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
 import { startWorkflow } from '../../src/platform/temporal/start.ts';
 import { run } from '../../src/roles/worker.ts';
+import type { FlowCohortState } from '../../workflows/flows/contract.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { createOwnEngine, type OwnEngine } from '../platform/outbox/own-engine.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { insertContacts } from '../support/contacts.ts';
+import { insertCohort, type TestCohort } from '../support/flow-cohorts.ts';
+import { insertFlow } from '../support/flow-runs.ts';
+import { insertAccount } from '../support/queued.ts';
 import { attachLoops, createTestLoop, type TestLoop } from '../workflows/test-loop.ts';
 import { until } from '../workflows/until.ts';
 
@@ -23,6 +28,8 @@ let worker: { stop(): Promise<void> };
 let attachment: { stop(): Promise<void> };
 let live: LiveProcess;
 let loop: TestLoop;
+/** Its runs wait for a day. */
+let cohort: TestCohort;
 
 async function prepared(): Promise<boolean> {
   const { connection, schedule } = engine.client;
@@ -41,8 +48,17 @@ async function laneReports(): Promise<boolean> {
   return report?.processId === live.id();
 }
 
+async function cohortState(): Promise<string | undefined> {
+  const handle = engine.client.workflow.getHandle(cohort.workflowId);
+  return (await callEngine(engine.client, () => handle.query<FlowCohortState | null>('state')))?.sentence;
+}
+
 beforeAll(async () => {
   db = await createTestDatabase({ poolMax: 10 });
+  const account = await insertAccount(db.database);
+  const { pool } = db.database;
+  const flow = await insertFlow(pool, account, { steps: [{ type: 'wait', id: 1, duration: 86_400 }] });
+  cohort = await insertCohort(pool, account, flow, await insertContacts(pool, account, 3));
   own = await createOwnEngine();
   config = loadConfig({
     TEMPORAL_ADDRESS: own.address,
@@ -93,6 +109,10 @@ describe('worker and sender', () => {
     const handle = engine.client.workflow.getHandle(laneWorkflowId('send', 1));
     expect(await handle.query('state')).toMatchObject({ mode: 'paused', report: { mode: 'paused' } });
   }, 90_000);
+
+  it('start the clock of a cohort again, whose runs then continue', async () => {
+    await until(async () => /: 3 runs; 3 wait until /.test((await cohortState()) ?? ''), 40_000);
+  }, 60_000);
 
   it('run housekeeping when its Schedule fires', async () => {
     await engine.client.schedule.getHandle('housekeeping').trigger();
