@@ -28,6 +28,8 @@ const { seconds, restartMs } = scale.versions;
 /** The folder of the other version, with its packages installed. By default two generations of this version run. */
 const other = process.env.CRASH_BEFORE ?? process.cwd();
 const SEED = 1;
+/** Of the flow whose runs are in cohorts. */
+const COHORT_SEED = 2;
 const MESSAGES_PER_BATCH = 50;
 const BATCH_MS = 1_000;
 const ENTRY_MS = 250;
@@ -196,12 +198,22 @@ const completedImport = (id: number): Promise<Import> =>
 const completedRuns = (flowId: number, runs: number): Promise<void> =>
   settled(
     {
-      sql: `select concat_ws('/', 'flow-run', flow_id, contact_id, cause) as workflow_id, r.* from flow_runs r
+      sql: `select coalesce(
+              (select concat_ws('/', 'flow-cohort', k.flow_id, k.n) from flow_cohorts k where k.id = r.cohort_id),
+              concat_ws('/', 'flow-run', flow_id, contact_id, cause)) as workflow_id, r.* from flow_runs r
             where flow_id = $1 and state = 'active' order by id`,
       values: [flowId],
     },
     async () => expect(await countRuns(stage, flowId)).toEqual({ runs, active: 0, queued: 0 }),
   );
+
+async function countCohorts(flowId: number): Promise<number> {
+  const { rows } = await stage.database.pool.query<{ count: number }>(
+    'select count(distinct cohort_id) from flow_runs where flow_id = $1',
+    [flowId],
+  );
+  return rows[0]?.count ?? 0;
+}
 
 /** Workflows that have failed, and those with a task that failed: what one version did, the other could not repeat. */
 async function failedWorkflows(): Promise<string[]> {
@@ -237,12 +249,22 @@ describe('two versions of Carillon that run together', () => {
   it(
     'lose, repeat and miscount nothing, while their workers and senders are restarted in turn',
     async () => {
-      const { flowId, listId } = await startCrashFlow(stage, SEED);
+      const alone = { ...(await startCrashFlow(stage, SEED)), seed: SEED, entered: 0 };
+      const together = {
+        ...(await startCrashFlow(stage, COHORT_SEED, 'list')),
+        ...{ seed: COHORT_SEED, entered: 0 },
+      };
+      const flows = [alone, together];
+      const enter = async (n: number) => {
+        const flow = n % 4 < 2 ? alone : together;
+        await enterFlow(apiOf(n), flow.seed, n, flow.entryListId);
+        flow.entered += 1;
+      };
       const campaigns: number[] = [];
       const imports: number[] = [];
-      const [accepted, entered] = await Promise.all([
+      const [accepted] = await Promise.all([
         sendMessages(),
-        repeat(ENTRY_MS, (n) => enterFlow(apiOf(n), SEED, n), 'runs'),
+        repeat(ENTRY_MS, enter, 'runs'),
         repeat(ROUND_MS, async (n) => campaigns.push(await sendCampaign(n)), 'campaigns'),
         repeat(ROUND_MS, async (n) => imports.push(await importRows(n)), 'imports'),
         restartInTurn(),
@@ -258,12 +280,15 @@ describe('two versions of Carillon that run together', () => {
           failed_count: 0,
         });
       }
-      await completedRuns(flowId, entered);
+      for (const { flowId, entered } of flows) await completedRuns(flowId, entered);
       await explained(stage, null, untilQuiet(stage.database));
 
-      for (const run of await readRuns(stage, flowId, listId)) expectWholeRun(run, SEED);
+      for (const { flowId, listId, seed } of flows) {
+        for (const run of await readRuns(stage, flowId, listId)) expectWholeRun(run, seed);
+      }
+      expect(await countCohorts(together.flowId)).toBeGreaterThan(0);
       expectEachMailOnce(accepted);
-      const mails = accepted.length + 4 * entered + campaigns.length * RECIPIENTS;
+      const mails = accepted.length + 4 * (alone.entered + together.entered) + campaigns.length * RECIPIENTS;
       expect(stage.sink.arrivals).toHaveLength(mails);
       const clients = new Set(stage.sink.arrivals.map(({ client }) => client));
       expect([...clients].sort()).toEqual(['sender-1', 'sender-2', 'sender-before']);

@@ -102,28 +102,40 @@ export const orderOf = (n: number): Order => (['at once', 'some time', 'never'] 
 /** Whether the contact takes the condition's `yes` branch. */
 export const isPro = (n: number) => n % 2 === 0;
 
-/** Creates a flow of {@link crashSteps} and activates it. Its trigger is `crash_start_<seed>`. */
+interface CrashFlow {
+  flowId: number;
+  /** The list to which a step adds the contact. */
+  listId: number;
+  /** The list of its trigger; null: its trigger is the event `crash_start_<seed>`. */
+  entryListId: number | null;
+}
+
+/**
+ * Creates a flow of {@link crashSteps} and activates it.
+ * @param trigger `list`: its runs are in cohorts
+ */
 export async function startCrashFlow(
   stage: CrashStage,
   seed: number,
-): Promise<{ flowId: number; listId: number }> {
+  trigger: 'event' | 'list' = 'event',
+): Promise<CrashFlow> {
   await stage.database.pool.query(`update brands set physical_address = '1 Main St' where account_id = $1`, [
     stage.accountId,
   ]);
-  const { id: listId } = await askThroughOutages<{ id: number }>(stage, {
-    path: '/lists',
-    body: { name: `Through ${seed}` },
-  });
+  const createList = async (name: string) =>
+    (await askThroughOutages<{ id: number }>(stage, { path: '/lists', body: { name } })).id;
+  const listId = await createList(`Through ${seed}`);
+  const entryListId = trigger === 'list' ? await createList(`Into ${seed}`) : null;
   const { id: flowId } = await askThroughOutages<{ id: number }>(stage, {
     path: '/flows',
     body: {
       name: `Crash ${seed}`,
-      trigger: { event: `${START}_${seed}` },
+      trigger: entryListId === null ? { event: `${START}_${seed}` } : { contact_list_id: entryListId },
       steps: crashSteps(listId, stage.receiver.url(`/flow${seed}`, '127.0.0.1')),
     },
   });
   await askThroughOutages(stage, { path: `/flows/${flowId}/activate` });
-  return { flowId, listId };
+  return { flowId, listId, entryListId };
 }
 
 /**
@@ -134,13 +146,16 @@ export async function enterFlow(
   target: Pick<CrashStage, 'apiPort' | 'apiKey'>,
   seed: number,
   n: number,
+  entryListId: number | null = null,
 ): Promise<void> {
   const email = flowAddress(seed, n);
   const data = isPro(n) ? { plan: 'pro' } : {};
   const track = (event: string) =>
     askThroughOutages(target, { path: '/events', body: { event, contact_email: email } });
   await askThroughOutages(target, { path: '/contacts', body: { email, data } });
-  await track(`${START}_${seed}`);
+  if (entryListId === null) await track(`${START}_${seed}`);
+  else
+    await askThroughOutages(target, { path: `/lists/${entryListId}/contacts/bulk`, body: { add: [email] } });
   if (orderOf(n) === 'at once') await track(ORDER);
 }
 
