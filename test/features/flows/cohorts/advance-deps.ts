@@ -13,6 +13,6 @@ export function testAdvanceDeps(pool: pg.Pool): AdvanceDeps {
     versions: createFlowVersionReader(pool),
     send: testFlowSender(),
     consumers: createTrackedEventConsumers({ waker }),
-    log: pino({ level: process.env.LOG ?? 'silent' }),
+    log: pino({ level: 'silent' }),
   };
 }
