@@ -157,7 +157,7 @@ export async function judgeMails(
     stray: arrived.filter((mail) => !known.has(mail) && !isDeleted(mail)),
     unknown: rows.filter(({ status }) => status === 'unknown').length,
     other: rows
-      .filter(({ status }) => !['sent', 'unknown'].includes(status))
-      .map((row) => `${row.mail} ${row.status}`),
+      .filter(({ mail, status }) => mail !== null && !['sent', 'unknown'].includes(status))
+      .map(({ mail, status }) => `${mail} ${status}`),
   };
 }
