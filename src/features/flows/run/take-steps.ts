@@ -83,6 +83,12 @@ function isDue({ record: { wait } }: ActiveRun, asOf: Date): boolean {
   return wait === null || wait.for === 'webhook' || new Date(wait.until) <= asOf;
 }
 
+/** Whether a run may take steps now: it is due by time, or an event for its step has arrived. */
+function mayStep(of: ActiveRun, asOf: Date): boolean {
+  const { record, arrivals } = of;
+  return isDue(of, asOf) || arrivals.some(({ stepId }) => stepId === record.stepId);
+}
+
 /** Reads what decides about the next steps of locked, active runs. */
 async function loadActive({ trx, versions }: Advancing, runs: readonly LoadedRun[]): Promise<ActiveRun[]> {
   const active: Omit<ActiveRun, 'arrivals'>[] = [];
@@ -144,7 +150,7 @@ async function lockSends({ trx, asOf, kind }: Advancing, runs: readonly ActiveRu
   if (kind === 'waits') return;
   const counting = runs.filter((of) => {
     const counts = of.run.capped || of.run.event?.mail !== undefined;
-    return counts && isDue(of, asOf) && sendsMessages(of.version);
+    return counts && mayStep(of, asOf) && sendsMessages(of.version);
   });
   await lockFrequency(
     trx,

@@ -64,13 +64,17 @@ const pathsOf = (ids: readonly number[]) => Promise.all(ids.map((id) => pathOf(p
 const set = (id: number, changes: string) =>
   pool().query(`update flow_runs set ${changes} where id = $1`, [id]);
 
-/** A pool that counts the statements of its clients. */
-function counting(): { pool: pg.Pool; count: () => number } {
+/** A pool that counts the statements of its clients. @param see is called with each, as `pg` takes it */
+function counting(see: (statement: unknown) => void = () => undefined): {
+  pool: pg.Pool;
+  count: () => number;
+} {
   let n = 0;
   const connect = async () => {
     const client = await pool().connect();
     const query = (statement: string, values?: unknown[]) => {
       n += 1;
+      see(statement);
       return client.query(statement, values);
     };
     return { query, release: (broken?: boolean) => client.release(broken) };
@@ -313,4 +317,26 @@ it('writes messages once for all, before a run reads on, and shows those that a 
   );
   const shown = { detail: { reason: 'sandbox_limit_reached' }, message_id: null };
   expect(rows).toEqual([shown, shown]);
+});
+
+it('locks the messages of all runs that may send at once, whether a time or an event makes them due', async () => {
+  const [, second = 0, third = 0] = contacts;
+  await pool().query(`update brands set frequency_cap = '{"count": 1, "per_seconds": 60}' where id = $1`, [
+    account.brandId,
+  ]);
+  const runs = await begin({ steps: [order(1, { yes: [] }), email(3)] }, [second, third]);
+  await advance(runs, 'waits');
+  await createTestTracker(pool(), account)([{ contactId: third, event: 'ordered' }]);
+  await set(
+    runs[0] ?? 0,
+    `record = jsonb_set(record, '{wait,until}', to_jsonb('${begun.toISOString()}'::text))`,
+  );
+  const locked: unknown[] = [];
+  const all = counting((statement) => {
+    const { name, values } = statement as { name?: string; values?: unknown[] };
+    if (name === 'lock_frequency') locked.push(values?.[0]);
+  });
+  await advanceBatch({ ...deps, pool: all.pool }, runs, 'acts', after(10));
+  expect((await pathsOf(runs)).map(([first]) => first)).toEqual(['1 timeout', '1 yes']);
+  expect(locked).toEqual([[second, third]]);
 });
