@@ -87,6 +87,24 @@ export interface NewWait {
 
 /** Maximum number of earlier events that one wait reads, the earliest first. */
 const MAX_EARLIER = 1_000;
+/** Maximum number of events that several runs read together, up to 32 KB each. */
+const MAX_TOGETHER = 2_000;
+
+/** Runs have too many events for one transaction. Each of them can be taken in one of its own. */
+export class TooManyEventsError extends Error {}
+
+/** The number of events to read: of several runs, one more than they may. */
+const limitOf = (runs: readonly unknown[]) => (runs.length > 1 ? MAX_TOGETHER + 1 : null);
+
+/**
+ * Keeps the events of hundreds of runs from filling the memory, and events of their contacts from waiting while those
+ * are judged.
+ */
+function requireFew(events: readonly unknown[], runs: readonly unknown[]): void {
+  if (runs.length > 1 && events.length > MAX_TOGETHER) {
+    throw new TooManyEventsError(`${runs.length} runs have more than ${MAX_TOGETHER} events together`);
+  }
+}
 
 /** SQL: registers waits, and reads the earlier events of each. */
 const awaitSql = `
@@ -108,13 +126,14 @@ const awaitSql = `
       and e.id is distinct from w.cause_id
       and (w.again or not exists (select 1 from flow_run_steps s where s.run_id = w.run_id and s.event_id = e.id))
     order by e.created_at, e.id limit ${MAX_EARLIER}) e
-  order by w.run_id, e.created_at, e.id`;
+  order by w.run_id, e.created_at, e.id limit $10`;
 
 /**
  * Makes runs wait for events.
  * @param trx holds the exclusive locks of the contacts, see `lockContacts`, and took them with a statement before this
  * @param waits at most one of each run
  * @returns for each wait the earlier events that count, the earliest first
+ * @throws TooManyEventsError
  */
 export async function awaitEvents(trx: Queryable, waits: readonly NewWait[]): Promise<ArrivedEvent[][]> {
   const { rows } = await trx.query<ArrivedEvent & { runId: number }>({
@@ -130,8 +149,10 @@ export async function awaitEvents(trx: Queryable, waits: readonly NewWait[]): Pr
       waits.map(({ since }) => since),
       waits.map(({ causeId }) => causeId),
       waits.map(({ again }) => again),
+      limitOf(waits),
     ],
   });
+  requireFew(rows, waits);
   const found = Map.groupBy(rows, ({ runId }) => runId);
   return waits.map(({ runId }) => found.get(runId)?.map(({ runId: _, ...event }) => event) ?? []);
 }
@@ -144,6 +165,7 @@ export interface Arrival extends ArrivedEvent {
 /**
  * Reads the events that have arrived for runs and have not been judged yet.
  * @returns by the id of the run, the earliest first; runs without any are absent
+ * @throws TooManyEventsError
  */
 export async function readArrivals(
   trx: Queryable,
@@ -154,9 +176,10 @@ export async function readArrivals(
     name: 'read_arrivals_of_runs',
     text: `select run_id as "runId", step_id as "stepId", event_id as id, coalesce(data, '{}') as data,
              occurred_at as "occurredAt"
-           from flow_arrivals where run_id = any($1) order by occurred_at, event_id`,
-    values: [runIds],
+           from flow_arrivals where run_id = any($1) order by occurred_at, event_id limit $2`,
+    values: [runIds, limitOf(runIds)],
   });
+  requireFew(rows, runIds);
   return Map.groupBy(rows, ({ runId }) => runId);
 }
 

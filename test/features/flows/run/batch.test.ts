@@ -340,3 +340,20 @@ it('locks the messages of all runs that may send at once, whether a time or an e
   expect((await pathsOf(runs)).map(([first]) => first)).toEqual(['1 timeout', '1 yes']);
   expect(locked).toEqual([[second, third]]);
 });
+
+it('takes no runs together that have thousands of events, but each of them', async () => {
+  const never = [{ name: 'received.n', predicate: 'eq', value: 7 }];
+  const runs = await begin({ steps: [order(1, { include_since: 'entry', filters: never })] });
+  const events = contacts.map((contactId) => ({ contactId, event: 'ordered' }));
+  await createTestTracker(pool(), account)(Array.from({ length: 667 }, () => events).flat());
+  for (const kind of ['waits', 'acts'] as const) {
+    await expect(advance(runs, kind)).rejects.toThrow('3 runs have more than 2000 events together');
+    for (const run of runs) expect(await advance([run], kind)).toEqual({ ...none, advanced: 1 });
+    await pool().query(
+      `insert into flow_arrivals (run_id, step_id, event_id, data, occurred_at)
+       select r.id, 1, e.id, e.data, e.created_at
+       from flow_runs r join contact_events e on e.contact_id = r.contact_id where r.id = any($1)`,
+      [runs],
+    );
+  }
+});
