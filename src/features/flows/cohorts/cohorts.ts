@@ -38,7 +38,8 @@ export function createFlowCohorts(deps: AdvanceDeps): FlowCohorts {
     async advance(cohortId, { asOf, stayMs, signal }) {
       const cohort = await loadCohort(deps.pool, cohortId);
       const [first] = cohort ? await dueRuns(deps.pool, cohort, { asOf, limit: 1, except: [] }) : [];
-      if (!cohort || !first) return stay(taking, cohortId, { asOf, isOver: () => false });
+      // What becomes due meanwhile waits for its turn.
+      if (!cohort || !first) return stay(taking, cohortId, { asOf, isOver: () => true });
       const { account_id: accountId } = cohort;
       const inTurn = () => {
         const since = performance.now();
