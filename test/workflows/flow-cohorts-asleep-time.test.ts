@@ -1,4 +1,4 @@
-// A day of sleep costs cohorts nothing but their timers, and then each takes its runs on.
+// Cohorts that sleep, or wait for their turn, need nothing but their timers, and then take their runs on.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
@@ -29,6 +29,8 @@ let env: TestWorkflowEnvironment;
 let db: TestDatabase;
 /** Number of stays. */
 let stays = 0;
+/** Until then, no cohort has its turn. */
+let turnAt = '';
 
 const pool = () => db.database.pool;
 
@@ -45,7 +47,8 @@ async function withWorker<T>(work: () => Promise<T>): Promise<T> {
   const cohorts = createFlowCohortActivities(testAdvanceDeps(pool()));
   const advanceCohort: FlowCohortActivities['advanceCohort'] = (...args) => {
     stays += 1;
-    return cohorts.advanceCohort(...args);
+    const later = { next: 'later', until: turnAt, sentence: 'waits for its turn' } as const;
+    return args[1] < turnAt ? Promise.resolve(later) : cohorts.advanceCohort(...args);
   };
   const worker = await Worker.create({
     ...{ connection: env.nativeConnection, taskQueue: taskQueues.cohorts },
@@ -61,13 +64,13 @@ async function withWorker<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Starts the workflows of cohorts whose runs wait for three days. @returns their ids */
-async function startCohorts(): Promise<string[]> {
+async function startCohorts(count = COHORTS): Promise<string[]> {
   const account = await insertAccount(db.database);
   const flow = await insertFlow(pool(), account, { steps: [{ type: 'wait', id: 1, duration: 3 * DAY }] });
   const contacts = await insertContacts(pool(), account, 2);
   const asOf = new Date(await env.currentTimeMs());
   const ids: string[] = [];
-  for (let place = 0; place < COHORTS; place += 1) {
+  for (let place = 0; place < count; place += 1) {
     const { id, n } = await insertCohort(pool(), account, flow, contacts, { asOf });
     const { workflowType, workflowId, input = [] } = flowCohortStart({ ...account, id, n, flow_id: flow.id });
     await env.client.workflow.start(workflowType, {
@@ -112,6 +115,30 @@ describe(`${COHORTS} sleeping cohorts`, () => {
           );
           return rows[0]?.n === 2 * COHORTS;
         });
+      });
+    },
+    LIMIT_MS,
+  );
+});
+
+describe('a cohort that waits for its turn', () => {
+  it(
+    'comes back no earlier than at its turn, however often it is woken',
+    async () => {
+      await withWorker(async () => {
+        turnAt = new Date((await env.currentTimeMs()) + 600_000).toISOString();
+        stays = 0;
+        const [id = ''] = await startCohorts(1);
+        const cohort = env.client.workflow.getHandle(id);
+        await until(async () => stays === 1);
+        for (let n = 0; n < 3; n += 1) {
+          await cohort.signal('wake');
+          await env.sleep(10_000);
+        }
+        expect(stays).toBe(1);
+        await env.sleep(600_000);
+        expect(stays).toBe(2);
+        await cohort.terminate();
       });
     },
     LIMIT_MS,

@@ -104,7 +104,8 @@ function startCohort({ cohortId }: FlowCohortInput): Cohort {
 const isWoken = ({ woken, canceled }: Cohort) => woken || canceled;
 const unseen: FlowCohortState = { sentence: '', runs: 0, ended: 0, groups: [] };
 
-async function advance(cohort: Cohort): Promise<FlowCohortStep> {
+/** @returns `notBefore`: the stay was refused, because it was not the cohort's turn */
+async function advance(cohort: Cohort): Promise<FlowCohortStep & { notBefore?: true }> {
   if (cohort.canceled) {
     cohort.canceled = false;
     await cancelCohort(cohort.cohortId, now());
@@ -120,7 +121,7 @@ async function advance(cohort: Cohort): Promise<FlowCohortStep> {
   const { until, sentence } = step;
   const state = { ...(cohort.state ?? unseen), sentence };
   show(cohort, state);
-  return { next: 'wait', until, callsDue: false, state };
+  return { next: 'wait', until, callsDue: false, state, notBefore: true };
 }
 
 /** Makes requests beside the stays. */
@@ -139,9 +140,17 @@ function waitMsOf(until: string | null): number {
   return until === null ? MAX_HOLD_MS : Math.max(1, Math.min(MAX_WAIT_MS, Date.parse(until) - Date.now()));
 }
 
-/** Waits for a time or a signal, and for the next tick. */
-async function rest(cohort: Cohort, until: string | null, sentence: string): Promise<void> {
-  await condition(() => isWoken(cohort), waitMsOf(until), { summary: sentence });
+/**
+ * Waits for a time or a signal, and for the next tick.
+ * @param notBefore the runs are not taken before the time, so that signals do not matter: each refusal makes the account's
+ *   other cohorts wait longer
+ */
+async function rest(
+  cohort: Cohort,
+  { until, state: { sentence }, notBefore }: Pick<FlowCohortStep, 'until' | 'state'> & { notBefore?: true },
+): Promise<void> {
+  const isOver = () => (notBefore ? cohort.canceled : isWoken(cohort));
+  await condition(isOver, waitMsOf(until), { summary: sentence });
   const tickMs = cohort.tickedAt + TICK_MS - Date.now();
   if (tickMs > 0) await sleep(tickMs, { summary: 'the next tick' });
 }
@@ -174,15 +183,15 @@ export async function flowCohort(given: FlowCohortInput): Promise<FlowCohortStat
   const cohort = startCohort(given);
   if (asleep) {
     show(cohort, asleep.state);
-    await rest(cohort, asleep.until, asleep.state.sentence);
+    await rest(cohort, asleep);
   }
   for (;;) {
     const step = await advance(cohort);
-    const { next, until, callsDue, state } = step;
+    const { next, callsDue, state } = step;
     if (next === 'done') return state;
     if (callsDue && !cohort.calling && !isFull()) startCalls(cohort);
     const input = nextInput(cohort, fresh, step);
     if (input !== null) await continueAsNew<typeof flowCohort>(input);
-    if (next === 'wait') await rest(cohort, until, state.sentence);
+    if (next === 'wait') await rest(cohort, step);
   }
 }
