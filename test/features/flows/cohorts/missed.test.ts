@@ -98,7 +98,12 @@ it('calls the webhooks after the resume that were due while the flow was paused'
   await inTransaction(pool(), (trx) => pauseFlow(trx, flow));
   expect(await advance(cohort.id, after(10))).toMatchObject({ next: 'wait', callsDue: false });
   expect(await woken(() => resume(flow))).toEqual([cohort.workflowId]);
-  expect(await advance(cohort.id, after(120))).toMatchObject({ callsDue: true });
+  expect(await advance(cohort.id, after(120))).toMatchObject({ callsDue: true, until: null });
+  const { rows } = await pool().query('select engine_expected_by as by from flow_cohorts where id = $1', [
+    cohort.id,
+  ]);
+  // The requests take a minute at most, and then the workflow looks at the runs.
+  expect(rows).toEqual([{ by: after(720) }]);
 });
 
 it('goes on after the resume with an event that came during the pause', async () => {
