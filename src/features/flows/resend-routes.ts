@@ -15,8 +15,8 @@ export function createResendRoutes({ config, waker }: Pick<FlowDeps, 'config' | 
       description:
         'Messages are `unknown` if a process died or lost a connection while it handed them over, so some contacts may ' +
         'get theirs twice. Consent is checked again. Messages are left out that were refused since, for example because ' +
-        'their contact has unsubscribed, and those from before a resume with `overdue: exit`. One request queues at most ' +
-        '20,000 of them; the next one continues. No message is queued twice.',
+        'their contact has unsubscribed, those from before a resume with `overdue: exit`, and those whose run is no longer ' +
+        'kept. One request queues at most 20,000 of them; the next one continues. No message is queued twice.',
       auth: 'brand',
       audit: 'keys too',
       testKeys: 'refused',

@@ -115,6 +115,14 @@ describe('POST /flows/{id}/resend_unknown', () => {
     await lose('sent_at = now()');
     await lose(`status = 'sent', sent_at = now()`);
     await lose('test = true');
+    // The event that it is made from has been deleted with the run.
+    const [orphan] = await query('select flow_run_id as run from messages where id = $1', await lose());
+    await query('delete from flow_runs where id = $1', orphan?.['run']);
+    const [cleared] = await query('select flow_run_id as run from messages where id = $1', await lose());
+    await query(
+      `update flow_runs set state = 'completed', ended_at = now(), event = null where id = $1`,
+      cleared?.['run'],
+    );
     const late = await lose(failed('expired'));
     expect((await resend()).body).toEqual({ requeued_count: 1 });
     expect(await queued()).toMatchObject([{ id: late }]);

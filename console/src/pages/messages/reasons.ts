@@ -239,7 +239,7 @@ const UNKNOWN: Reason = {
   title: 'It is not known whether it was sent',
   text: 'The message was handed to the provider, but its response was lost. A report from the provider can still settle it.',
   advice:
-    'Messages sent one by one are handed over again by themselves. Before you send again, expect that it may arrive twice.',
+    'Messages sent one by one, and those of flows that say so, are handed over again by themselves. Before you send again, expect that it may arrive twice.',
 };
 
 const HARD = ' The address is suppressed now, so nothing more is sent to it.';

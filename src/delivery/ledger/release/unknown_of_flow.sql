@@ -1,6 +1,7 @@
 -- Finds messages of a flow, oldest first, whose outcome is unknown and that may be handed over once more. Left out are
 -- those that are queued for it already, those that were refused since, for example because their contact has
--- unsubscribed, and those from before a resume that gave up what waited. Senders would refuse the latter two again.
+-- unsubscribed, and those from before a resume that gave up what waited: senders would refuse the latter two again. So are
+-- those whose run housekeeping has deleted or emptied, because they are made from its event.
 --
 -- sent by: findUnknownOfFlow
 -- $1 bigint: the flow
@@ -21,6 +22,7 @@ cross join lateral (
 where m.flow_id = $1 and m.status = 'unknown' and m.sent_at is null and not m.test
   -- Limits that may have ended since do not count as a refusal.
   and coalesce(m.failure ->> 'code', 'expired') in ('expired', 'insufficient_funds', 'spend_cap_reached')
-  and m.to_address is not null and (m.contact_id is not null or m.flow_run_id is null)
+  and m.to_address is not null and (m.flow_run_id is null or m.contact_id is not null and exists (
+    select from flow_runs r where r.id = m.flow_run_id and (r.record <> '{}' or r.ended_at is null)))
   and not exists (select from send_queue q where q.message_id = m.id)
 order by m.id limit $2
