@@ -28,23 +28,6 @@ export async function findSmsSender(db: Queryable, brandId: number): Promise<Sms
 }
 
 /**
- * Finds the provider of a number or name that the brand sends SMS from, or has sent them from.
- * @returns null: the one of SMS_PROVIDER_URL
- */
-export async function findProviderOfSms(
-  db: Queryable,
-  brandId: number,
-  sender: string,
-): Promise<number | null> {
-  const { rows } = await db.query<Pick<SmsSender, 'providerId'>>(
-    `select provider_id as "providerId" from sms_senders where brand_id = $1 and sender = $2
-     order by removed_at desc nulls first limit 1`,
-    [brandId, sender],
-  );
-  return rows[0]?.providerId ?? null;
-}
-
-/**
  * Creates a look-up that caches senders for a second: messages need no round trip of their own, and `carillon
  * sms-sender` takes effect within that second. A sender whose provider has been removed is ignored.
  * @param now returns milliseconds of a monotonic clock

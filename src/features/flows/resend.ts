@@ -1,7 +1,7 @@
 /** Hands messages over once more of which it is unknown whether the provider has them, because a client asks for it. */
 import { parseEmailAddress } from '../../delivery/terms/addresses/email.ts';
 import { type BrandSenders, readSenders } from '../../delivery/terms/sender-identity.ts';
-import { findProviderOfSms } from '../../delivery/terms/sms-senders.ts';
+import { findSmsSender, type SmsSender } from '../../delivery/terms/sms-senders.ts';
 import {
   findUnknownOfFlow,
   requeueUnknownOfFlow,
@@ -28,16 +28,23 @@ function routeOfEmail(senders: BrandSenders, from: string): Route | null {
   return identity === 'sandbox' ? { domainId: null, providerId: null } : identity;
 }
 
+/**
+ * How texts from a number or name leave now. Another brand may have a number that this one has lost, and answers to it
+ * would be taken for its own.
+ */
+function routeOfSms(sender: SmsSender | null, from: string | null): Route | null {
+  if (from === null) return { domainId: null, providerId: null };
+  return sender?.from === from ? { domainId: null, providerId: sender.providerId } : null;
+}
+
 /** How messages leave now, by their sender. @returns null if the brand may no longer use it */
-type RouteOf = (message: UnknownMessage) => Promise<Route | null>;
+type RouteOf = (message: UnknownMessage) => Route | null;
 
 async function createRouteOf(db: Queryable, scope: BrandScope, mailDomain: string): Promise<RouteOf> {
   const senders = await readSenders(db, scope, mailDomain, 'verified or lost');
-  return async ({ channel, from }) => {
-    if (channel === 'email') return routeOfEmail(senders, from ?? '');
-    const providerId = from === null ? null : await findProviderOfSms(db, scope.brandId, from);
-    return { domainId: null, providerId };
-  };
+  const smsSender = await findSmsSender(db, scope.brandId);
+  return ({ channel, from }) =>
+    channel === 'email' ? routeOfEmail(senders, from ?? '') : routeOfSms(smsSender, from);
 }
 
 /** The messages by channel and sender. */
@@ -72,7 +79,7 @@ export async function resendUnknown(
   let lost: string | null = null;
   for (const group of bySender(await findUnknownOfFlow(trx, id, MAX_RESENT))) {
     const [first] = group;
-    const route = await routeOf(first);
+    const route = routeOf(first);
     if (route) {
       const messages = { channel: first.channel, messageIds: group.map((message) => message.id) };
       const queued = await requeueUnknownOfFlow(trx, { accountId: row.account_id, ...route, ...messages });

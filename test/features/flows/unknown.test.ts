@@ -143,6 +143,25 @@ describe('POST /flows/{id}/resend_unknown', () => {
     expect(refused.body.message).toContain('ada@gone.example');
   });
 
+  it('refuses texts from a number that the brand no longer has', async () => {
+    const number = (sender: string, removedAt: string | null) =>
+      query(
+        `insert into sms_senders (account_id, brand_id, sender, takes_replies, removed_at) values ($1, $2, $3, true, $4)`,
+        ...[api.accountId, api.brandId, sender, removedAt],
+      );
+    await number('+14155550123', '2026-03-01T09:00:00Z');
+    await number('+14155550124', null);
+    const [, kept] = [
+      await lose(`from_address = '+14155550123'`, 1),
+      await lose(`from_address = '+14155550124'`, 1),
+    ];
+    expect((await resend()).body).toEqual({ requeued_count: 1 });
+    expect(await queued()).toMatchObject([{ id: kept, channel: 'sms' }]);
+    const refused = await resend();
+    expect([refused.status, refused.body.code]).toEqual([422, 'sender_not_verified']);
+    expect(refused.body.message).toContain('+14155550123');
+  });
+
   it.each(['draft', 'paused', 'archived'])('is refused if the flow is %s', async (status) => {
     await lose();
     await query('update flows set status = $2 where id = $1', flowId, status);
