@@ -209,7 +209,8 @@ describe('letters of flows whose senders are killed while the provider has them'
     stage.sink.replyMs = replyMs;
 
     const left = await untilSettled(flows.leave);
-    expect(Object.keys(left).toSorted()).toEqual(['sent', 'unknown']);
+    // All of them may have been on their way, because they are written together.
+    expect(['sent', 'unknown']).toEqual(expect.arrayContaining(Object.keys(left)));
     expect(left['unknown']?.filter((id) => !lost.has(id))).toEqual([]);
     const arrived = arrivedOf('leave').map(({ to }) => to);
     expect(new Set(arrived).size).toBe(arrived.length);

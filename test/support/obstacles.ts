@@ -164,26 +164,38 @@ export const obstacles: Record<Obstacle, Row> = {
     block: cell('waits: account_paused'),
     resend: cell('waits'),
   }),
-  warm_up: limit('warm_up', {
-    ...everywhere(LEAVES),
-    flow: counted('held: warm_up'),
-    block: counted('waits: warm_up'),
-    resend: counted('waits'),
-  }),
-  pacing: limit('pacing', {
-    ...everywhere(LEAVES),
-    flow: counted('held: pacing'),
-    block: counted('waits: pacing'),
-    resend: counted('waits'),
-  }),
-  allowance: limit('allowance', {
-    ...everywhere(LEAVES),
-    transactional: counted('held: allowance'),
-    flow: counted('held: allowance'),
-    block: counted('waits: allowance'),
-    // The first attempt has kept its place, but a resend takes another.
-    resend: counted('waits'),
-  }),
+  warm_up: limit(
+    'warm_up',
+    {
+      ...everywhere(LEAVES),
+      flow: counted('held: warm_up'),
+      block: counted('waits: warm_up'),
+      resend: counted('waits'),
+    },
+    { 'flow resend': counted('waits') },
+  ),
+  pacing: limit(
+    'pacing',
+    {
+      ...everywhere(LEAVES),
+      flow: counted('held: pacing'),
+      block: counted('waits: pacing'),
+      resend: counted('waits'),
+    },
+    { 'flow resend': counted('waits') },
+  ),
+  allowance: limit(
+    'allowance',
+    {
+      ...everywhere(LEAVES),
+      transactional: counted('held: allowance'),
+      flow: counted('held: allowance'),
+      block: counted('waits: allowance'),
+      // The first attempt has kept its place, but a resend takes another.
+      resend: counted('waits'),
+    },
+    { 'flow resend': counted('waits') },
+  ),
   sandbox_cap: limit(
     'sandbox_cap',
     { ...everywhere(LEAVES), block: counted('waits: sandbox_cap') },
@@ -197,15 +209,19 @@ export const obstacles: Record<Obstacle, Row> = {
       block: counted('waits: spend_cap'),
       retry: counted('held: spend_cap'),
     },
-    // Texts cost this tier nothing.
-    { 'flow text': LEAVES, 'block of texts': LEAVES },
+    // Texts cost this tier nothing. A repetition reserves its price again.
+    { 'flow after a crash': counted('waits'), 'flow text': LEAVES, 'block of texts': LEAVES },
   ),
-  wallet: limit('wallet', {
-    ...everywhere(LEAVES),
-    flow: counted('held: wallet'),
-    block: counted('waits: wallet'),
-    retry: counted('held: wallet'),
-  }),
+  wallet: limit(
+    'wallet',
+    {
+      ...everywhere(LEAVES),
+      flow: counted('held: wallet'),
+      block: counted('waits: wallet'),
+      retry: counted('held: wallet'),
+    },
+    { 'flow after a crash': counted('waits') },
+  ),
   suppressed: limit('suppressed', SUPPRESSED),
   content_missing: limit('content_missing', {
     ...everywhere(LEAVES),

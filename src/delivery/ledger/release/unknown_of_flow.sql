@@ -5,7 +5,7 @@
 --
 -- sent by: findUnknownOfFlow
 -- $1 bigint: the flow
--- $2 integer: how many
+-- $2 bigint: how many
 -- locks: nothing
 with flow as materialized (
   select greatest(coalesce(f.canceled_to, 0), coalesce((
