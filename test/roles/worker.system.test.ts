@@ -101,6 +101,9 @@ describe('worker and sender', () => {
   }, 90_000);
 
   it('prepare an engine that lost its data, and keep the lane paused', async () => {
+    // An engine that is lost before it is known is like the first one.
+    const isKnown = async () => (await db.database.pool.query('select from engine_state')).rowCount === 1;
+    await until(isKnown, 40_000);
     await own.stop();
     await own.forget();
     await own.start();
