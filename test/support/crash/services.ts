@@ -25,6 +25,8 @@ export interface CrashService {
   provider: NamedProvider;
   /** Every request with a message, including repeated ones. */
   taken: Taken[];
+  /** How many requests have no response yet. */
+  unanswered: number;
   /** Called with each request before its response. */
   onTaken: (() => void) | null;
   /** The service responds to no request until the returned function is called. */
@@ -110,6 +112,7 @@ export async function startCrashService(
   const service: CrashService = {
     provider,
     taken: [],
+    unanswered: 0,
     onTaken: null,
     hold() {
       const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -128,10 +131,12 @@ export async function startCrashService(
   receiver.answer = async (request, response) => {
     const message = read(request);
     service.taken.push({ ...message, at: Date.now() });
+    service.unanswered += 1;
     service.onTaken?.();
     if (reports) reportTaken(message.reference);
     await delay(REPLY_MS);
     await answering;
+    service.unanswered -= 1;
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify(reply(message.reference)));
