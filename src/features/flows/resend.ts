@@ -47,18 +47,6 @@ async function createRouteOf(db: Queryable, scope: BrandScope, mailDomain: strin
     channel === 'email' ? routeOfEmail(senders, from ?? '') : routeOfSms(smsSender, from);
 }
 
-/** The messages by channel and sender. */
-function bySender(found: readonly UnknownMessage[]): Iterable<[UnknownMessage, ...UnknownMessage[]]> {
-  const groups = new Map<string, [UnknownMessage, ...UnknownMessage[]]>();
-  for (const message of found) {
-    const key = `${message.channel} ${message.from}`;
-    const group = groups.get(key);
-    if (group) group.push(message);
-    else groups.set(key, [message]);
-  }
-  return groups.values();
-}
-
 /**
  * Queues messages of a flow once more whose outcome is unknown. Wake `send` with the backlogs after the commit.
  * @param mailDomain the setting MAIL_DOMAIN
@@ -77,8 +65,10 @@ export async function resendUnknown(
   const routeOf = await createRouteOf(trx, tenant, mailDomain);
   const total = { requeued: 0, backlogs: [] as string[] };
   let lost: string | null = null;
-  for (const group of bySender(await findUnknownOfFlow(trx, id, MAX_RESENT))) {
-    const [first] = group;
+  const found = await findUnknownOfFlow(trx, id, MAX_RESENT);
+  const bySender = Map.groupBy(found, ({ channel, from }) => `${channel} ${from}`);
+  for (const group of bySender.values()) {
+    const [first] = group as [UnknownMessage, ...UnknownMessage[]];
     const route = routeOf(first);
     if (route) {
       const messages = { channel: first.channel, messageIds: group.map((message) => message.id) };
